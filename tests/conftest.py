@@ -13,8 +13,10 @@ import asyncpg
 import psutil
 import pytest
 
+from support.known_types import ask_once_for_types
 from support.log_state import log_settings_kept
 from support.postgres_programs import PROGRAMS
+from support.ready_cluster import remove_ready_clusters
 from support.skipped_tests import pytest_terminal_summary  # noqa: F401 (pytest finds it here)
 from tickwork.config import Settings
 from tickwork.node import Node
@@ -22,11 +24,23 @@ from tickwork.testing import SettableClock, TemporaryPostgres
 
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 (each run makes folders of its own in it)
 _ENOUGH = 4 << 30  # bytes
+_LONGEST = ("simulation", "chaos", "typing", "browser", "process", "project")  # folders
 
 
 def pytest_configure() -> None:
     _keep_bytecode()
     _put_files_into_memory()
+    ask_once_for_types()
+
+
+def pytest_unconfigure() -> None:
+    remove_ready_clusters()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest come first, so that at the end of a run none of its processes waits for another."""
+    order = {f"tests/{folder}": place for place, folder in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get("/".join(item.nodeid.split("/", 2)[:2]), len(order)))
 
 
 def _keep_bytecode() -> None:
@@ -94,11 +108,11 @@ async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
 
 
 @pytest.fixture
-async def clock(database_url: str) -> SettableClock:
+async def clock(database_url: str) -> AsyncIterator[SettableClock]:
     """Stands still at noon of today. To be asked for before the node."""
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
+    async with SettableClock(database_url) as clock:
+        await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
+        yield clock
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tickwork.model.job import JobStatus
     from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
     from tickwork.model.task_context import Context
-    from tickwork.model.task_exceptions import Cancel, NoRetry, Snooze
+    from tickwork.model.task_exceptions import AttemptLost, Cancel, CheckpointError, NoRetry, Snooze
     from tickwork.sdk.app import App
     from tickwork.sdk.submit_task import Task
     from tickwork.sdk.submitted_job_handle import ExecutionFailed, Handle
@@ -37,8 +37,10 @@ __version__ = "0.1.0"
 __all__ = [
     "App",
     "AsyncClient",
+    "AttemptLost",
     "BadId",
     "Cancel",
+    "CheckpointError",
     "Client",
     "Condition",
     "Conflict",
@@ -74,8 +76,10 @@ __all__ = [
 _HOMES = {
     "App": "tickwork.sdk.app",
     "AsyncClient": "tickwork.client.async_client",
+    "AttemptLost": "tickwork.model.task_exceptions",
     "BadId": "tickwork.model.errors",
     "Cancel": "tickwork.model.task_exceptions",
+    "CheckpointError": "tickwork.model.task_exceptions",
     "Client": "tickwork.client.sync_client",
     "Condition": "tickwork.model.condition",
     "Conflict": "tickwork.model.errors",

@@ -98,11 +98,15 @@ class BuiltInWorker:
             asyncio.create_task(worker.run(), name="built-in worker") for worker in self._workers
         ]
 
+    def drain(self) -> None:
+        """Begin no more calls; other nodes make them."""
+        for worker in self._workers:
+            worker.drain()
+
     async def stop(self) -> None:
         """Wait briefly for the running attempts. Hand on the rest: another node calls again, with the same webhook-id,
         as soon as that is recorded."""
-        for worker in self._workers:
-            worker.drain()
+        self.drain()
         if self._running:
             await asyncio.wait(self._running, timeout=_DRAIN_TIMEOUT)
             for worker in self._workers:

@@ -20,18 +20,21 @@ CONFIG_FILE = Path("tickwork.toml")
 PREFIX = "TICKWORK_"
 DEFAULT = "default"
 _SECRETS = frozenset({"admin_key", "api_key"})
+_DURATIONS = frozenset({"wait_for_database", "drain_delay"})
 _NETWORKS = frozenset({"http_allow", "trusted_proxies"})
-_URLS_WITH_PASSWORD = frozenset({"database_url", "outbox_url", "smtp_url"})
+_URLS_WITH_PASSWORD = frozenset({"database_url", "read_url", "outbox_url", "smtp_url"})
 _MASK = "********"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
+    read_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
     wait_for_database: timedelta = timedelta(0)
     data_dir: Path = Path(".tickwork")
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
     max_connections: Annotated[int, Meta(ge=10, le=1_000_000)] = 1000
+    drain_delay: timedelta = timedelta(0)
     http: bool = True
     http_allow: tuple[str, ...] = ()
     http_allow_loopback: bool = False
@@ -56,11 +59,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 MEANINGS = {  # what each setting must be, to complete the sentence "this must be …"
     "database_url": "an address such as postgresql://user:password@host/name",
+    "read_url": "the address of a replica such as postgresql://user:password@host/name",
     "wait_for_database": "a duration such as 60s or 5m",
     "data_dir": "a folder",
     "host": "an address to listen on, such as 127.0.0.1",
     "port": "a port from 0 (any free one) to 65535",
     "max_connections": "a number from 10 to 1000000",
+    "drain_delay": "a duration such as 5s",
     "http": "true (run HTTP jobs) or false",
     "http_allow": "the private networks that HTTP jobs may call, such as 10.0.0.0/8",
     "http_allow_loopback": "true (HTTP jobs may call this machine) or false",
@@ -174,7 +179,7 @@ def _unknown_setting(file: Path, name: str, known: tuple[str, ...]) -> FieldErro
 
 def _read(name: str, given: _Given) -> Any:
     value = given.value
-    if name == "wait_for_database":
+    if name in _DURATIONS:
         return parse_duration(value)
     if name in _NETWORKS and isinstance(value, str):
         value = [network.strip() for network in value.split(",") if network.strip()]

@@ -48,6 +48,9 @@ LoopName: TypeAlias = Literal[
     "settle one-time jobs",
     "clean job index",
     "fan out",
+    "check jobs of new tasks",
+    "cancel jobs of retired tasks",
+    "delete purged jobs",
     # trigger
     "fire",
     "fire in parallel",
@@ -66,9 +69,11 @@ LoopName: TypeAlias = Literal[
     "rescue",
     "clean up slots",
     "update breakers",
+    "read dispatch settings",
     # record
     "record",
     "write logs",
+    "store checkpoints",
     "end callbacks",
     "poll targets",
     "wake waiting callers",
@@ -95,6 +100,9 @@ LoopName: TypeAlias = Literal[
     "delete old notifications",
     # upkeep
     "read clock",
+    "watch database",
+    "mark commits",
+    "watch replica",
     "test writes",
     "maintain partitions",
     "delete past jobs",
@@ -102,8 +110,39 @@ LoopName: TypeAlias = Literal[
     "update sessions",
     "expire idempotency keys",
     "report node",
+    "read pause",
     "watch postgres",
 ]
+# What goes on while the cluster is paused: what users see, what workers already run, and the database itself. All else
+# would fire, hand over, call, tell, end or delete something.
+_GOES_ON_WHILE_PAUSED: frozenset[LoopName] = frozenset(
+    {
+        "index jobs",
+        "clean job index",
+        "renew",
+        "revoke",
+        "clean up slots",
+        "update breakers",
+        "record",
+        "write logs",
+        "wake waiting callers",
+        "write statistics",
+        "keep up statistics",
+        "number events",
+        "read failing jobs",
+        "write pulse",
+        "read heartbeats",
+        "read completion rules",
+        "read clock",
+        "test writes",
+        "record key use",
+        "update sessions",
+        "expire idempotency keys",
+        "report node",
+        "read pause",
+        "watch postgres",
+    }
+)
 
 
 class Outage:
@@ -179,12 +218,16 @@ class LoopCondition:
 
     def problem(self) -> str | None:
         """What is wrong, if the loop is stuck in a step or fails again and again."""
-        if (age := self._step_age()) > self._stuck_after:
-            return f"has been in one step for {age:.0f} seconds"
+        if self.is_stuck:
+            return f"has been in one step for {self._step_age():.0f} seconds"
         long_ago = self.success_age > _MOST_UNAVAILABLE
         if self._failures < _MOST_FAILURES or (self._unavailable and not long_ago):
             return None
         return f"failed {self._failures} times in a row, last with {self._error}"
+
+    @property
+    def is_stuck(self) -> bool:
+        return self._step_age() > self._stuck_after
 
     def _step_age(self) -> float:
         return monotonic() - self._step_began_at if self._step_began_at is not None else 0.0
@@ -254,10 +297,16 @@ class Loops:
     def __init__(self) -> None:
         self._loops: dict[LoopName, Loop] = {}
         self._outage = Outage()
+        self.paused = False  # the cluster is: most loops do nothing
 
     def add(self, name: LoopName, step: Step, *, every: float, stuck_after: float = STUCK_AFTER) -> None:
         """A step that takes longer than `stuck_after` seconds counts as a problem of the node."""
+        if name not in _GOES_ON_WHILE_PAUSED:
+            step = partial(self._unless_paused, step)
         self._loops[name] = Loop(name, step, every=every, stuck_after=stuck_after, outage=self._outage)
+
+    async def _unless_paused(self, step: Step) -> bool:
+        return False if self.paused else await step()
 
     def names(self) -> list[LoopName]:
         return list(self._loops)
@@ -267,6 +316,10 @@ class Loops:
         for name, loop in self._loops.items():
             if problem := loop.condition.problem():
                 yield name, problem
+
+    def stuck(self) -> list[LoopName]:
+        """The loops that have been in one step for too long: only a new process helps."""
+        return [name for name, loop in self._loops.items() if loop.condition.is_stuck]
 
     def success_age(self, name: LoopName) -> float:
         """Seconds since a step of this loop succeeded."""
@@ -315,9 +368,17 @@ class Wake:
         """Executions may wait for which a connected worker has capacity."""
         self._after_commit(partial(self._loops.wake, "claim"))
 
+    def fan_out(self) -> None:
+        """A fan-out may be ready, or cancelled."""
+        self._after_commit(partial(self._loops.wake, "fan out"))
+
     def revoke(self) -> None:
         """A worker may have an execution that was cancelled."""
         self._after_commit(partial(self._loops.wake, "revoke"))
+
+    def read_dispatch_settings(self) -> None:
+        """A task was disabled or enabled, or a queue has another priority."""
+        self._after_commit(partial(self._loops.wake, "read dispatch settings"))
 
     # Work in memory
 
@@ -328,6 +389,10 @@ class Wake:
     def write_logs(self) -> None:
         """Workers sent log lines or progress."""
         self._loops.wake("write logs")
+
+    def store_checkpoints(self) -> None:
+        """Workers sent checkpoints, or asked for those of earlier attempts."""
+        self._loops.wake("store checkpoints")
 
     def renew(self) -> None:
         """A worker sent a heartbeat."""

@@ -1,24 +1,34 @@
 """Opens the database of a node, embedded or given: migrates it, and opens its pools, clock and partitions."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from shutil import disk_usage
 from typing import NamedTuple
 
 import structlog
 
 from tickwork.config import Settings
 from tickwork.loop import Loops
-from tickwork.store.connect_to_any_host import VITAL
+from tickwork.store.connect_to_any_host import VITAL, Connector
 from tickwork.store.database_clock import DatabaseClock
-from tickwork.store.database_errors import Condition
+from tickwork.store.database_errors import DISK_FULL, Condition
 from tickwork.store.embedded.server import EmbeddedPostgres
+from tickwork.store.failover.leave_replaced_server import ServerWatch
+from tickwork.store.failover.notice_failover import FailoverWatch
 from tickwork.store.migrate import upgrade
 from tickwork.store.partitions_and_retention import Partitions, PastJobs
 from tickwork.store.pool import CONNECTIONS, Database
+from tickwork.store.read_replica import ReadReplica
 
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
-_CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
+_WATCHING = 1  # whether the server answers
+_CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS - _WATCHING
+_LEAST_FREE = 32 << 20  # bytes: two segments of WAL
 _LONG_STEP = 600.0  # seconds: upkeep may delete many rows in one step
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
@@ -32,12 +42,20 @@ class OpenDatabase(NamedTuple):
     clock: DatabaseClock
     partitions: Partitions
     past_jobs: PastJobs
+    node_id: str
+    server: ServerWatch
+    failovers: FailoverWatch
+    replica: ReadReplica | None
 
     def add_loops(self, loops: Loops) -> None:
         loops.add("read clock", self.clock.read, every=5)
+        loops.add("watch database", self.server.look, every=1)
+        loops.add("mark commits", self.failovers.mark, every=1)
         loops.add("test writes", self.work.try_to_store, every=1)
         loops.add("maintain partitions", self.partitions.keep_up, every=600, stuck_after=_LONG_STEP)
         loops.add("delete past jobs", self.past_jobs.forget, every=600, stuck_after=_LONG_STEP)
+        if self.replica:
+            loops.add("watch replica", self.replica.look, every=1)
         if self.embedded:
             loops.add("watch postgres", self.embedded.keep_alive, every=1)
 
@@ -49,7 +67,10 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     if embedded:
         url = await asyncio.to_thread(embedded.start)
         opening.push_async_callback(asyncio.to_thread, embedded.stop)
-    work, vital, recovery = await _open_pools(url, opening)
+    condition = Condition()
+    if embedded:
+        condition.explain = partial(_explain_by_disk, settings.data_dir)
+    pools = work, vital, recovery = await _open_pools(url, opening, condition)
     applied = await upgrade(url, work)
     if applied:
         _log.info("migrations applied", migrations=applied)
@@ -58,11 +79,46 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     await clock.read()
     await partitions.make_ahead()
     past_jobs = PastJobs(work, settings.history_days)
-    return OpenDatabase(url, embedded, work, vital, recovery, clock, partitions, past_jobs)
+    node_id = f"n{token_hex(6)}"
+    failovers = await _watch_failovers(pools, node_id)
+    connect = Connector(url)
+    connect.admit = failovers.admit
+    server = ServerWatch(connect, pools)
+    opening.push_async_callback(server.close)
+    return OpenDatabase(
+        url, embedded, work, vital, recovery, clock, partitions, past_jobs, node_id, server, failovers,
+        _open_replica(settings, work, clock, opening),
+    )  # fmt: skip
 
 
-async def _open_pools(url: str, opening: AsyncExitStack) -> tuple[Database, Database, Database]:
-    condition = Condition()
+def _open_replica(
+    settings: Settings, work: Database, clock: DatabaseClock, opening: AsyncExitStack
+) -> ReadReplica | None:
+    """It is reached for the first time by its loop: a node starts without it."""
+    if settings.read_url is None:
+        return None
+    work.replica = replica = ReadReplica(settings.read_url, clock.micros)
+    opening.push_async_callback(replica.close)
+    return replica
+
+
+async def _watch_failovers(pools: Sequence[Database], node_id: str) -> FailoverWatch:
+    """From now on each new connection is compared with what the node knows of the database's history."""
+    failovers = FailoverWatch(pools[1], node_id)
+    await failovers.begin()
+    for pool in pools:
+        pool.admit_by(failovers.admit)
+    return failovers
+
+
+def _explain_by_disk(data_folder: Path) -> str | None:
+    """An embedded PostgreSQL that has no space for its WAL ends, and does not start before there is some."""
+    return DISK_FULL if disk_usage(data_folder).free < _LEAST_FREE else None
+
+
+async def _open_pools(
+    url: str, opening: AsyncExitStack, condition: Condition
+) -> tuple[Database, Database, Database]:
     work = Database(url, size=_CONNECTIONS, condition=condition)
     vital = Database(url, size=_VITAL_CONNECTIONS, limits=VITAL, condition=condition)
     recovery = Database(url, size=_RECOVERY_CONNECTIONS, condition=condition)

@@ -4,13 +4,13 @@ from datetime import timedelta
 from functools import partial
 
 from tickwork.loop import Loops
-from tickwork.record.deadlines import Deadlines
 from tickwork.record.event_stream import PULSE_INTERVAL, EventFeed, EventHistory, EventNumbering, PulseWriter
 from tickwork.record.outcomes import FailingJobs
 from tickwork.record.read_statistics_series import Statistics
 from tickwork.record.recount_and_merge_statistics import StatisticsUpkeep
 from tickwork.record.statistics_counter import StatisticsCounter
-from tickwork.store.deadline_store import PostgresDeadlineStore
+from tickwork.record.warn_before_deadline import Deadlines
+from tickwork.store.deadline_warning_store import PostgresDeadlineStore
 from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore
 from tickwork.store.job_search.search_jobs import PostgresJobSearch

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from secrets import token_hex
 from shutil import disk_usage
 
 import structlog
@@ -26,6 +25,7 @@ from tickwork.store.node_report_and_database_state_store import (
     ReportTimes,
     SilentNodes,
 )
+from tickwork.store.read_replica import ReadReplica
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 REPORT_INTERVAL = 5.0  # seconds
@@ -37,12 +37,14 @@ _BEGIN = datetime.min.replace(tzinfo=UTC)
 class Cluster:
     def __init__(
         self,
+        node_id: str,
         store: PostgresClusterStore,
         clock: DatabaseClock,
         health: Callable[[], Mapping[str, str | None]],
         fire_age: Callable[[], float],
         partitions_until: Callable[[], datetime],
         embedded_folder: Path | None,
+        replica: ReadReplica | None = None,
     ) -> None:
         """`fire_age`: seconds since this node's loop that fires last worked. `embedded_folder`: the data folder, if the
         database is an embedded one."""
@@ -53,7 +55,8 @@ class Cluster:
         self._judges_from = _BEGIN
         self._partitions_until = partitions_until
         self._embedded_folder = embedded_folder
-        self._id = f"n{token_hex(6)}"
+        self._replica = replica
+        self._id = node_id
         self.address: str | None = None  # where this node answers
 
     async def report(self) -> bool:
@@ -93,6 +96,8 @@ class Cluster:
             zone_data=state.zone_data,
             schema_version=state.schema_version,
             disk=self._disk(),
+            replica=self._replica.view() if self._replica else None,
+            failovers=await self._store.failovers(),
         )
 
     def _disk(self) -> DiskView | None:

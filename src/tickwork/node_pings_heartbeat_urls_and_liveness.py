@@ -1,22 +1,21 @@
 """What a node watches, and how it is watched itself: pings, heartbeat URLs, other nodes, and somebody outside."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from tickwork.config import Settings
 from tickwork.execute.call_heartbeat_url import HeartbeatCaller
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.loop import Loops
+from tickwork.node_database import OpenDatabase
 from tickwork.node_liveness_reports import REPORT_INTERVAL, Cluster
 from tickwork.ping.define_receive_and_watch_pings import Pings
 from tickwork.ping.report_cluster_to_outside_url import OutsidePing
 from tickwork.record.call_heartbeat_urls_after_success import Heartbeats
-from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.heartbeat_url_store import PostgresHeartbeatStore, PostgresOutsidePingStore
 from tickwork.store.node_report_and_database_state_store import PostgresClusterStore
 from tickwork.store.ping_store import PostgresPingStore
-from tickwork.store.pool import Database
 
 # Seconds between the steps of a loop
 _WATCH_INTERVAL = 0.5  # what stays away is told of within two seconds
@@ -27,14 +26,13 @@ _REPORT_INTERVAL = 5
 class Watches:
     def __init__(
         self,
-        database: Database,
-        clock: DatabaseClock,
+        opened: OpenDatabase,
         settings: Settings,
         loops: Loops,
         health: Callable[[], Mapping[str, str | None]],
-        partitions_until: Callable[[], datetime],
     ) -> None:
         """`health`: of this node."""
+        database = opened.work
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._caller = HeartbeatCaller(policy)
         self._makes_calls = settings.http
@@ -45,12 +43,14 @@ class Watches:
             PostgresOutsidePingStore(database), self._caller.call, lambda: _is_well(health())
         )
         self.cluster = Cluster(
+            opened.node_id,
             PostgresClusterStore(database),
-            clock,
+            opened.clock,
             health,
             partial(loops.success_age, "fire"),
-            partitions_until,
+            opened.partitions.horizon,
             None if settings.database_url else settings.data_dir,
+            opened.replica,
         )
 
     def add_loops(self, loops: Loops) -> None:

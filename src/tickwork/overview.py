@@ -3,13 +3,13 @@
 Nothing here looks at jobs or executions one by one, so that it is as quick with ten million jobs as with ten.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from tickwork.define.jobs import Jobs
 from tickwork.dispatch.circuit_breakers import Breakers
+from tickwork.dispatch.list_and_drain_workers import Workers
 from tickwork.dispatch.list_set_and_pause_queues import Queues
-from tickwork.dispatch.list_workers_and_tasks import Workers
 from tickwork.model.circuit_breaker import BreakerState
 from tickwork.model.job import HTTP_TASK, JobView
 from tickwork.model.job_filter import JobFilter
@@ -48,6 +48,7 @@ class Overview:
         workers: Workers,
         breakers: Breakers,
         error_groups: ErrorGroups,
+        is_paused: Callable[[], bool],
     ) -> None:
         self._store = store
         self._statistics = statistics
@@ -56,6 +57,7 @@ class Overview:
         self._workers = workers
         self._breakers = breakers
         self._error_groups = error_groups
+        self._is_paused = is_paused
 
     async def view(self, tenant_id: int) -> OverviewView:
         now = await self._statistics.now()
@@ -71,6 +73,7 @@ class Overview:
         next_runs = await self._jobs.list(tenant_id, JobFilter(sort="next_run_at", due_after=now), _NEXT)
         return OverviewView(
             at=now,
+            paused=self._is_paused(),
             last_24_hours=_recent(total),
             failing_jobs=exceptions.failing_jobs,
             failing_jobs_exact=exceptions.failing_jobs < _MOST_COUNTED,

@@ -45,10 +45,11 @@ async def says_that_it_is_away(client: httpx2.AsyncClient) -> None:
     ]:
         assert answer.status_code == 503, f"{answer.request.method} {answer.request.url.path}: {answer.text}"
         assert answer.json()["type"] == "/docs/problems/unavailable"
-        assert answer.json()["detail"] == "the server cannot use its database just now"
+        assert answer.json()["detail"].startswith("the server cannot use its database just now")
         assert int(answer.headers["retry-after"]) > 0
     not_ready = await client.get("/readyz")
-    assert (not_ready.status_code, not_ready.json()["detail"]) == (503, "not ready: database")
+    assert not_ready.status_code == 503
+    assert not_ready.json()["detail"].startswith("not ready: database")
     assert (await client.get("/livez")).status_code == 200
 
 

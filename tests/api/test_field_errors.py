@@ -57,7 +57,7 @@ async def test_names_every_bad_field_at_once(client):
     [
         ({"retri": {}}, "retri", "is not known here", "did you mean 'retry'?"),
         ({"retry": {"facto": 2}}, "retry.facto", "is not known here", "did you mean 'factor'?"),
-        ({"zzz": 1}, "zzz", "is not known here", "known are: name, key, if_exists"),
+        ({"zzz": 1}, "zzz", "is not known here", "known are: command, env, cwd"),
         ({"priority": "hihg"}, "priority", "one of critical, high, low, normal", "did you mean 'high'?"),
         ({"overlap": "SKIP"}, "overlap", 'got "SKIP"', "did you mean 'skip'?"),
         ({"timeout": {}}, "timeout", 'a duration: "90s", "5m"', None),

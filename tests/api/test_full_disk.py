@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from secrets import token_hex
@@ -14,6 +13,7 @@ from structlog.testing import capture_logs
 
 from api.conftest import Connect
 from support.end_sessions import end_sessions
+from support.small_disk import mounted_disk
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.node import Node
@@ -25,18 +25,8 @@ _WITHIN = 30.0
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, empty."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={_SIZE},mode=0777", "tickwork-test", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip("a small disk cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with mounted_disk(tmp_path / "disk", _SIZE) as disk:
+        yield disk
 
 
 @pytest.fixture
@@ -95,8 +85,11 @@ async def test_a_full_disk_is_unavailable_until_there_is_room(
         assert [answer.status_code for answer in answers] == [503] * 5
         assert answers[0].json()["type"] == "/docs/problems/unavailable"
         assert int(answers[0].headers["retry-after"]) > 0
+        assert answers[0].json()["detail"].endswith("it has no space left on its disk")
         assert (await client.get("/v1/jobs")).status_code == 200  # reading works, and makes nothing ready
-        assert (await client.get("/readyz")).status_code == 503
+        not_ready = await client.get("/readyz")
+        assert not_ready.status_code == 503
+        assert not_ready.json()["detail"] == "not ready: database has no space left on its disk"
     told = [line["kind"] for line in logs if line["event"].startswith("database unavailable")]
     assert told == ["DiskFullError"]
     assert [line for line in logs if line["log_level"] == "error"] == []

@@ -40,7 +40,8 @@ async def client(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
     url = cluster.replace("/tickwork?", f"/{name}?")
     node = Node(Settings(database_url=url, data_dir=tmp_path_factory.mktemp("data")))
     await node.open()
-    await ScriptedWorker.offer_only(node, {"reports.weekly": PARAMETERS, "broken": {"type": "nonsense"}})
+    await ScriptedWorker.offer_only(node, {"reports.weekly": PARAMETERS})
+    await ScriptedWorker.offer_only(node, {"broken": {"type": "nonsense"}})
     async with client_of(node, node.first_key) as client:
         await client.post("/v1/jobs", json={"task": "reports.weekly", "payload": {"to": "ann"}})
         await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
@@ -103,7 +104,10 @@ async def test_an_unknown_task(client: httpx2.AsyncClient) -> None:
         "task": ("no worker has offered a task named 'report.weekly'", "did you mean 'reports.weekly'?")
     }
     errors = await bad_fields(await client.post("/v1/jobs", json={"task": "zzz"}))
-    assert errors["task"][1] == "start a worker that offers it, then create the job"
+    assert errors["task"][1] == (
+        'start a worker that offers it, or give "unknown_task": "wait" to create the job before a worker offers'
+        " the task"
+    )
 
 
 async def test_a_payload_that_does_not_fit_names_its_fields(client: httpx2.AsyncClient) -> None:

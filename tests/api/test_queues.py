@@ -19,6 +19,8 @@ IDLE = {
     "max_running": None,
     "rate": None,
     "max_backlog": None,
+    "max_workers": None,
+    "priority": "normal",
     "depth": 0,
     "depth_is_exact": True,
     "depth_by_priority": {"critical": 0, "high": 0, "normal": 0, "low": 0},

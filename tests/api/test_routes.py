@@ -12,6 +12,7 @@ from tickwork.api.openapi import document
 from tickwork.model.access import Scope
 
 on_shared_node = pytest.mark.asyncio(loop_scope="module")
+DOCUMENT = document(ROUTES)
 
 UNKNOWN_IDS = {
     "jobs": "j0",
@@ -49,12 +50,12 @@ def address(route):
 
 
 def test_the_document_is_valid_openapi():
-    validate(document(ROUTES))
+    validate(DOCUMENT)
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=name)
 def test_is_in_the_document(route):
-    operation = document(ROUTES)["paths"][route.path][route.method.lower()]
+    operation = DOCUMENT["paths"][route.path][route.method.lower()]
     assert operation["operationId"] == route.handler.__name__
     assert operation["summary"]
     assert str(route.status) in operation["responses"]
@@ -62,7 +63,7 @@ def test_is_in_the_document(route):
 
 
 def test_the_document_has_nothing_else():
-    paths = document(ROUTES)["paths"]
+    paths = DOCUMENT["paths"]
     described = {(method.upper(), path) for path, methods in paths.items() for method in methods}
     assert described == {(route.method, route.path) for route in ROUTES}
 
@@ -113,6 +114,7 @@ def test_only_health_the_docs_signing_in_pings_and_callbacks_are_open():
         "/ping/{token}/{signal}",
         "/v1/callbacks/{id}/heartbeat",  # with the token of an attempt
         "/v1/callbacks/{id}/progress",
+        "/v1/callbacks/{id}/checkpoint",
         "/v1/callbacks/{id}/complete",
         "/v1/callbacks/{id}/fail",
     }

@@ -20,7 +20,15 @@ from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 CANARY = "canary"
-OF_ALL_TENANTS = {"/metrics", "/v1/cluster", "/v1/outside-ping"}  # for keys of the default tenant only
+# For keys of the default tenant only.
+OF_ALL_TENANTS = {
+    "/metrics",
+    "/v1/cluster",
+    "/v1/cluster/pause",
+    "/v1/cluster/resume",
+    "/v1/cluster/resume-report",
+    "/v1/outside-ping",
+}
 CALLBACKS = {route.path: 401 for route in ROUTES if route.path.startswith("/v1/callbacks/")}
 OPEN_WITH_A_SECRET = {"/v1/session": 401, "/ping/{token}": 404, "/ping/{token}/{signal}": 404, **CALLBACKS}
 WITH_ID = [route for route in ROUTES if "{id}" in route.path]

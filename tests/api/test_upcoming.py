@@ -12,7 +12,7 @@ from tickwork.node import Node
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
-from tickwork.trigger import count_upcoming, soonest_rules, upcoming
+from tickwork.trigger import count_upcoming, next_due_rules, upcoming
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -127,6 +127,7 @@ async def test_a_list_that_takes_too_much_work_says_how_far_it_is_complete(
 ) -> None:
     monkeypatch.setattr(upcoming, "_ROUNDS_TOGETHER", 2)
     monkeypatch.setattr(upcoming, "_MOST_ROUNDS", 4)
+    monkeypatch.setattr(upcoming, "_SEARCH_WITHIN", 0)
     await client.post(
         f"/v1/jobs/{await create(client, schedule='every 1m')}/pause"
     )  # its rule has no jobs left
@@ -151,7 +152,7 @@ async def test_pages_are_complete_and_in_order_with_more_rules_than_a_page_reads
     everything = await listed(client, until=until)
     assert len(everything) > 50
     for most, limit in ((2, 500), (2, 1), (3, 7), (1, 3)):
-        monkeypatch.setattr(soonest_rules, "MOST_RULES", most)
+        monkeypatch.setattr(next_due_rules, "MOST_RULES", most)
         assert await listed(client, until=until, limit=limit) == everything
 
 

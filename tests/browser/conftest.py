@@ -1,4 +1,4 @@
-"""One server with a worker and one Chromium per file; each test has a page of its own, signed in.
+"""One Chromium for all files, one server with a worker for each; each test has a page of its own, signed in.
 
 A test fails if the page logs an error: an exception, a violation of the content security policy, a missing file."""
 
@@ -44,14 +44,14 @@ def client(server: DashboardServer) -> Iterator[Client]:
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
-    """Not longer than a module: while it is open, its event loop keeps asyncio tests of the process from running."""
+    """Not for the whole run: while it is open, its event loop keeps asyncio tests of the process from running."""
     with sync_playwright() as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     if _CHROMIUM is None:
         pytest.skip("the dashboard was not tested: there is no Chromium; install Debian's package chromium")

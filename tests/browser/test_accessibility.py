@@ -55,9 +55,9 @@ def _first_told(client: Client) -> str:
 def test_axe_finds_nothing_serious(page: Page, paths: list[str], theme: Literal["light", "dark"]) -> None:
     page.emulate_media(color_scheme=theme)
     found = {}
+    page.add_init_script(path=_AXE)
     for path in paths:
         open_page(page, path)
-        page.evaluate(_AXE.read_text())
         if serious := page.evaluate(_SERIOUS):
             found[path] = serious
     assert found == {}

@@ -98,6 +98,60 @@ def test_a_job_is_cancelled_after_a_question(page: Page, client: Client, job: st
     assert client.get_job(job).status == "cancelled"
 
 
+def test_a_job_is_cancelled_together_with_what_runs(page: Page, client: Client) -> None:
+    job = client.create_job(name="counts long", task="count", payload={"steps": 2000, "pause": 0.05}).id
+    execution = client.list_executions(job=job).items[0].id
+    page.goto(f"/executions/{execution}")
+    expect(page.get_by_role("log", name="Log lines")).to_contain_text("step 1 of 2000")
+    page.goto(f"/jobs/{job}")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("button", name="Cancel the job").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("switch", name="Also stop what runs now").check(
+        force=True
+    )  # the page moves with the log
+    dialog.get_by_role("button", name="Cancel the job").click()
+    expect(page.get_by_text("what ran of it is stopped")).to_be_visible()
+    assert client.get_execution(execution).status == "cancelled"
+
+
+def test_a_job_is_deleted_for_good_after_the_effect_was_named(
+    page: Page, client: Client, job: str, errors: list[str]
+) -> None:
+    page.goto(f"/jobs/{job}")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("button", name="Delete for good").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Delete Greet daily for good?")
+    expect(dialog).to_contain_text("all its executions, with attempts, logs, results and dead letters")
+    dialog.get_by_role("button", name="Delete it for good").click()
+    page.wait_for_url("**/jobs")
+    assert client.get_purge(job).status in ("running", "completed")
+    page.context.close()  # so that nothing more comes
+    errors[:] = [error for error in errors if f"/v1/jobs/{job}" not in error]  # it is gone
+
+
+def test_an_execution_shows_what_it_ran_with_after_an_edit(page: Page, client: Client, job: str) -> None:
+    execution = client.wait_for_execution(client.run_job(job).id)
+    client.edit_job(job, {"payload": {"name": "Eve"}})
+    page.goto(f"/executions/{execution.id}")
+    expect(page.get_by_text("it has version 2 now, and this ran with version 1")).to_be_visible()
+    expect(page.get_by_label("the payload", exact=True)).to_contain_text('"name": "Bob"')
+
+
+def test_a_failed_execution_is_retried_with_another_payload(page: Page, client: Client) -> None:
+    job = client.create_job(name="fails", task="fail", retry={"max_attempts": 1})
+    assert job.execution_id
+    client.wait_for_execution(job.execution_id)
+    page.goto(f"/executions/{job.execution_id}")
+    page.get_by_role("button", name="Edit and retry").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("The payload of the job stays as it is")
+    dialog.get_by_role("button", name="Retry with this payload").click()
+    expect(dialog).not_to_be_visible()
+    assert client.get_execution_input(job.execution_id).source == "retry"
+
+
 def test_a_backfill_says_how_much_it_would_run_first(page: Page, job: str) -> None:
     page.goto(f"/jobs/{job}")
     page.get_by_role("button", name="More actions").click()

@@ -73,6 +73,25 @@ def test_an_http_call_can_be_tried_out(page: Page, server: DashboardServer) -> N
     expect(page.get_by_role("status", name="Outcome of the try-out")).to_contain_text("Completed")
 
 
+def test_a_command_that_is_made_in_the_form_runs(page: Page, client: Client) -> None:
+    page.goto("/jobs/new")
+    page.get_by_label("Name", exact=True).fill("Say it")
+    page.get_by_text("A command", exact=True).click()
+    page.get_by_role("textbox", name="Command", exact=True).fill("echo 'two words' $HOME")
+    page.get_by_label("Environment").fill("API_TOKEN=s3cret-value")
+    page.get_by_text("Now", exact=True).click()
+    expect(page.get_by_label("the job", exact=True)).to_contain_text("--command -- echo 'two words' '$HOME'")
+    page.get_by_role("button", name="Create the job").click()
+    expect(page.get_by_role("heading", name="Say it")).to_be_visible()
+    expect(page.get_by_text("echo 'two words' '$HOME'")).to_be_visible()
+    (job,) = client.list_jobs(q="Say it").items
+    assert (job.command, job.env) == (["echo", "two words", "$HOME"], {"API_TOKEN": "***"})
+    ended = client.wait_for_job(job.id, timeout=30)
+    page.goto(f"/executions/{ended.id}")
+    expect(page.get_by_text("two words $HOME")).to_be_visible()
+    expect(page.get_by_text(re.compile("of CPU time, .* of memory at most"))).to_be_visible()
+
+
 def test_a_reload_keeps_what_was_typed(page: Page) -> None:
     page.goto("/jobs/new")
     page.get_by_label("Name", exact=True).fill("half typed")

@@ -15,6 +15,7 @@ from support.attempt_ledger import Ledger
 from support.cluster import TASKS, Program, task_environment
 from support.execution_history import History, begun_twice, early, unfinished
 from support.job_load import Load
+from support.ready_cluster import copy_ready_cluster
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.find_server import find_server
@@ -63,10 +64,18 @@ class Up:
 
 
 @pytest.fixture
-def up(tmp_path: Path) -> Iterator[Up]:
+def new_up(tmp_path: Path) -> Iterator[Up]:
+    """Its folder is empty."""
     up = Up(tmp_path)
     yield up
     up.clean_up()
+
+
+@pytest.fixture
+def up(new_up: Up) -> Up:
+    """Its folder has a database."""
+    copy_ready_cluster(new_up.folder)
+    return new_up
 
 
 async def test_ctrl_c_in_the_middle_of_work_leaves_no_process_and_the_next_one_does_the_rest(up: Up) -> None:
@@ -141,7 +150,8 @@ async def test_after_a_power_cut_the_next_one_finds_everything(up: Up) -> None:
     await _completes_a_job(up)
 
 
-async def test_after_a_kill_during_the_very_first_start_the_next_one_works(up: Up) -> None:
+async def test_after_a_kill_during_the_very_first_start_the_next_one_works(new_up: Up) -> None:
+    up = new_up
     first = up.another()
     first.launch()
     await eventually(
@@ -163,7 +173,8 @@ async def test_after_a_kill_between_making_and_writing_its_key_the_next_one_work
     assert not (up.folder / "admin.key.new").exists()
 
 
-async def test_after_a_kill_as_soon_as_its_database_has_a_key_the_next_one_works(up: Up) -> None:
+async def test_after_a_kill_as_soon_as_its_database_has_a_key_the_next_one_works(new_up: Up) -> None:
+    up = new_up
     first = up.another()
     first.launch()
     await eventually(lambda: _has_a_key(up), within=30, what="the first key")

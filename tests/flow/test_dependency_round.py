@@ -10,7 +10,7 @@ from support.node_steps import later, run_due
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.job import CatchUp, JobRequest
+from tickwork.model.job import CatchUp, Dependency, JobRequest
 from tickwork.model.public_ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
@@ -48,6 +48,17 @@ async def history(node: Node, job: int) -> list[tuple[str, str | None]]:
     """From the first on."""
     items = (await node.history.list(TENANT, ExecutionFilter(job=job), 100)).items
     return [(each.status, each.reason) for each in reversed(items)]
+
+
+async def test_a_final_step_runs_after_a_parent_that_was_skipped_when_it_was_fired(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    parent = JobRequest(task="work", ref="a", schedule="every 1m", overlap="skip")
+    final = JobRequest(task="work", depends_on=[Dependency("@a", "any outcome")])
+    first, last = [parse_job_id(job.id) for job in await still_node.jobs.create_many(TENANT, [parent, final])]
+    assert {*await next_round(still_node, clock, worker)} == {first}
+    assert {*await next_round(still_node, clock, worker)} == {last}
+    assert [status for status, _ in await history(still_node, first)] == ["running", "skipped"]
 
 
 async def test_a_child_runs_in_each_round_of_its_parents_and_not_by_itself(

@@ -143,6 +143,7 @@ async def test_changes_of_jobs_queues_and_keys_are_events(still_node: Node, work
     await still_node.jobs.resume(TENANT, 1)
     await still_node.jobs.cancel(TENANT, 1)
     await still_node.queues.set(TENANT, "default", QueueSettings(max_running=3))
+    await still_node.queues.set(TENANT, "default", QueueSettings(max_running=3, max_workers=2))
     await still_node.queues.pause(TENANT, "default")
     await still_node.queues.resume(TENANT, "default")
     await still_node.keys.create(ADMIN, "ci", [Scope.READ])
@@ -151,6 +152,7 @@ async def test_changes_of_jobs_queues_and_keys_are_events(still_node: Node, work
         "job.paused",
         "job.resumed",
         "job.cancelled",
+        "queue.changed",
         "queue.changed",
         "queue.paused",
         "queue.resumed",

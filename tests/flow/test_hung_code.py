@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from support.loopback_target import Request, target
+from support.loopback_target import Request, respond, target
 from support.waiting import eventually
 from support.worker_tasks import app as in_processes
 from tickwork.dispatch.worker_gateway import WorkerGateway
@@ -111,6 +111,20 @@ async def test_hung_code_is_ended_by_a_node(node: Node, worker: Worker, task: st
     found = await run_under_limit(node, job)
     assert found.status == "failed"
     assert is_ended_by_a_node(found)
+
+
+async def test_a_target_that_accepts_a_call_and_never_reports_loses_it_in_time(
+    node: Node, worker: Worker
+) -> None:
+    async with target(respond("202 Accepted")) as served:
+        limits = [Limit("one", max_running=1)]
+        http = HttpTarget(url=served.url(), completion="callback")
+        job = JobRequest(http=http, timeout="1s", limits=limits, retry=RetryRequest(max_attempts=1))
+        found = await run_under_limit(node, job)
+    assert found.status == "failed"
+    assert found.error
+    assert found.error.type == "Timeout"
+    assert "did not report its end" in found.error.message
 
 
 async def test_a_call_of_a_target_that_hangs_is_ended_by_a_node(node: Node, worker: Worker) -> None:

@@ -175,6 +175,28 @@ async def test_a_workflow_that_is_done_is_told_of_once_whichever_job_asks_for_it
     assert items[0].path == "/workflows/j1"
 
 
+def branching(later: str | None) -> list[JobRequest]:
+    """A job, what runs if it fails, which is due later, and what runs after its success."""
+    return [
+        request_of(ref="charge", name="charge", notify=[{"on": ["workflow_done"], "to": ["ops"]}]),
+        request_of(ref="refund", depends_on=[{"job": "@charge", "on": "failure"}], schedule=later),
+        request_of(depends_on=["@refund"]),
+        request_of(depends_on=["@charge"]),
+    ]
+
+
+@pytest.mark.parametrize("later", [None, "in 60 days"])
+async def test_a_branch_that_was_not_taken_does_not_keep_a_workflow_from_being_done(
+    told: ToldChannels, later: str | None
+) -> None:
+    await told.node.jobs.create(TENANT, branching(later))
+    await told.run()
+    assert await told.items() == []
+    await told.run()
+    items = await told.items() + await told.items()
+    assert [item.title for item in items] == ["The workflow of charge (work) is done: 2 completed, 2 skipped"]
+
+
 async def test_a_workflow_that_is_blocked_is_not_done_until_it_went_on(told: ToldChannels) -> None:
     requests = chain(0)
     await told.node.jobs.create(TENANT, requests)

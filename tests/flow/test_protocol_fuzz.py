@@ -48,6 +48,9 @@ note_ends = st.one_of(
     st.tuples(numbers, st.lists(st.tuples(numbers, texts, texts), max_size=3), numbers, texts),
     st.lists(anything, max_size=5),
 )
+checkpoint_ends = st.one_of(
+    st.tuples(numbers, st.one_of(st.none(), texts), blobs, numbers), st.lists(anything, max_size=5)
+)
 
 
 def _about(run: Run, end: Any) -> list[Any]:
@@ -62,6 +65,14 @@ def _notes(ends: list[Any], number: Any) -> Any:
     return lambda run: {"type": "Notes", "number": number, "items": [_about(run, end) for end in ends]}
 
 
+def _checkpoints(ends: list[Any], number: Any) -> Any:
+    return lambda run: {"type": "Checkpoints", "number": number, "items": [_about(run, end) for end in ends]}
+
+
+def _recall(others: list[Any], times: int) -> Any:
+    return lambda run: {"type": "Recall", "items": [_about(run, [])] * times + others}
+
+
 def _beat(sent: Any, credit: Any, at: Any) -> Any:
     return lambda run: {"type": "Beat", "sent": sent, "credit": credit, "running": [[_about(run, []), at]]}
 
@@ -69,6 +80,8 @@ def _beat(sent: Any, credit: Any, at: Any) -> Any:
 messages = st.one_of(
     st.builds(_outcomes, st.lists(outcome_ends, max_size=3), numbers),
     st.builds(_notes, st.lists(note_ends, max_size=3), numbers),
+    st.builds(_checkpoints, st.lists(checkpoint_ends, max_size=3), numbers),
+    st.builds(_recall, st.lists(st.lists(numbers, max_size=4), max_size=2), st.integers(0, 3)),
     st.builds(_beat, numbers, numbers, numbers),
     anything.map(lambda value: lambda _: value),
     st.binary(max_size=50).map(lambda raw: lambda _: raw),

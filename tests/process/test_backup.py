@@ -2,10 +2,7 @@
 
 import asyncio
 import shutil
-import signal
 import stat
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,22 +13,12 @@ import msgspec
 import pytest
 
 from support.run_command import tickwork
-from tickwork.client.find_server import find_server
-from tickwork.client.sync_client import Client
+from support.up_process import Up
 from tickwork.model.errors import TickworkError
 from tickwork.store.embedded.run_postgres_programs import output_of
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
 
-TASKS = """
-from tickwork import App
-
-app = App()
-
-@app.task
-def hello(name: str) -> str:
-    return f"hello {name}"
-"""
 KEY = "tw_a-key-that-nobody-guesses\n"
 
 
@@ -41,46 +28,12 @@ def done(*words: str | Path) -> str:
     return run.stderr
 
 
-class Up:
-    """`tickwork up` in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        (folder.parent / "tasks.py").write_text(TASKS)
-        command = [
-            sys.executable,
-            "-m",
-            "tickwork.cli",
-            "up",
-            "tasks:app",
-            "--port",
-            "0",
-            "--data-dir",
-            str(folder),
-        ]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder.parent)
-        assert any("worker  tasks:app" in line for line in self._process.stderr)
-
-    def client(self) -> Client:
-        return Client(*find_server(data_dir=self.folder, env={}))
-
-    def stop(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
-        for _ in self._process.stderr:
-            pass
-        self._process.stderr.close()
-        assert self._process.wait(30) == 0
-
-
 @pytest.fixture
 def starts_up(tmp_path: Path) -> Iterator[list[Up]]:
     started: list[Up] = []
     yield started
     for up in started:
-        up._process.kill()
-        up._process.wait()
-        up._process.stderr.close()
-        EmbeddedPostgres(up.folder).stop()
+        up.kill()
 
 
 def test_what_was_backed_up_while_it_ran_goes_on_from_there(tmp_path, starts_up):
@@ -100,6 +53,8 @@ def test_what_was_backed_up_while_it_ran_goes_on_from_there(tmp_path, starts_up)
     done("db", "restore", tmp_path / "backup", "--data-dir", tmp_path / "restored")
     starts_up.append(Up(tmp_path / "restored"))
     with starts_up[1].client() as client:
+        assert client.get_cluster().paused
+        assert client.resume_cluster().resumed
         assert [job.id for job in client.list_jobs().items] == ["j3", paused.id, once.id]
         (execution,) = client.list_executions(job=once.id).items
         assert execution.result == "hello you"

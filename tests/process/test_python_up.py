@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.ready_cluster import copy_ready_cluster
 from tickwork import ExecutionFailed, NotFound
 from tickwork.client.sync_client import Client
 
@@ -61,12 +63,26 @@ def fail(*, ctx: Context) -> None:
 """
 
 
-@pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def monkeypatch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tickwork-test-", ignore_cleanup_errors=True) as name:
+        monkeypatch.chdir(name)
+        yield Path(name)
+        monkeypatch.undo()
+
+
+@pytest.fixture(scope="module")
+def client(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     for name in ("TICKWORK_URL", "TICKWORK_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    (tmp_path / "python_up_tasks.py").write_text(TASKS)
+    (folder / "python_up_tasks.py").write_text(TASKS)
+    copy_ready_cluster(folder / ".tickwork")
     command = [sys.executable, "-m", "tickwork.cli", "up", "python_up_tasks:app", "--port", "0"]
     up = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert up.stderr
@@ -77,9 +93,9 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
     up.communicate()
 
 
-@pytest.fixture
-def tasks(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(tmp_path))
+@pytest.fixture(scope="module")
+def tasks(client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(folder))
     yield import_module("python_up_tasks")
     del sys.modules["python_up_tasks"]
 

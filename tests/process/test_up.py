@@ -13,6 +13,7 @@ import httpx2
 import psutil
 import pytest
 
+from support.ready_cluster import copy_ready_cluster
 from tickwork.client.find_server import find_server
 from tickwork.client.sync_client import Client
 from tickwork.store.embedded.server import EmbeddedPostgres
@@ -49,6 +50,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "tasks.py").write_text(TASKS)
     return tmp_path
+
+
+@pytest.fixture
+def used_before(folder: Path) -> None:
+    """Its data folder has a database."""
+    copy_ready_cluster(folder / ".tickwork")
 
 
 @pytest.fixture
@@ -98,6 +105,7 @@ def test_a_first_job_runs_and_ctrl_c_leaves_nothing_behind(start, folder):
     assert not (folder / ".tickwork" / "server.json").exists()
 
 
+@pytest.mark.usefixtures("used_before")
 def test_a_failure_shows_its_traceback_in_the_terminal(start, monkeypatch):
     monkeypatch.setenv("TICKWORK_LOG_FORMAT", "console")
     up = start("tasks:app")
@@ -109,6 +117,7 @@ def test_a_failure_shows_its_traceback_in_the_terminal(start, monkeypatch):
     assert '    raise LookupError("nothing there")\nLookupError: nothing there\n' in told
 
 
+@pytest.mark.usefixtures("used_before")
 def test_what_runs_is_finished_before_it_stops(start, folder):
     up = start("tasks:app")
     lines_until(up, "worker  tasks:app")
@@ -124,6 +133,7 @@ def test_what_runs_is_finished_before_it_stops(start, folder):
         assert client.wait_for_job(job.id, timeout=30).result == "done all the same"
 
 
+@pytest.mark.usefixtures("used_before")
 def test_the_worker_does_not_outlive_a_killed_parent(start, folder):
     up = start("tasks:app")
     lines_until(up, "worker  tasks:app")
@@ -132,6 +142,7 @@ def test_the_worker_does_not_outlive_a_killed_parent(start, folder):
     assert psutil.wait_procs(workers, timeout=20)[1] == []
 
 
+@pytest.mark.usefixtures("used_before")
 def test_tasks_that_cannot_be_loaded_end_it_with_the_reason(start, folder):
     up = start("tasks:nope")
     lines = lines_until(up, "the worker ended by itself")
@@ -139,6 +150,7 @@ def test_tasks_that_cannot_be_loaded_end_it_with_the_reason(start, folder):
     assert up.wait(30) == 1
 
 
+@pytest.mark.usefixtures("used_before")
 def test_a_data_folder_is_used_by_one_at_a_time(start, folder):
     lines_until(start(), "Tickwork is up")
     second = start()
@@ -164,6 +176,7 @@ def test_commands_that_it_prints_work_elsewhere(start, folder):
     assert up.wait(30) == 0
 
 
+@pytest.mark.usefixtures("used_before")
 def test_it_prints_a_link_that_signs_a_browser_in_once(start, folder):
     lines = "".join(lines_until(start(), "  data "))
     url, token = re.search(r"open    (\S+)/sign-in#(\S+)", lines).groups()

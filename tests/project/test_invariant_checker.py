@@ -38,6 +38,7 @@ def _lost(number: int, *, at: float) -> Change:
         "attempt": 1,
         "outcome": "lost",
         "worker_id": _WORKER,
+        "error": None,
     }
     return Change(number, _at(at), _LOST_IN, "attempt", None, row)
 
@@ -99,6 +100,7 @@ def _job(number: int = 1, overlap: str = "skip", status: str = "active") -> Chan
         "overlap": overlap,
         "definition": "\\x" + b"{}".hex(),
         "key": None,
+        "element_of": None,
     }
     return Change(number, _at(0), number, "job", None, row)
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import inf
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -17,6 +17,8 @@ from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.public_ids import execution_id
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker_protocol import Run
+from tickwork.record.http_target_callbacks import Callbacks
+from tickwork.record.rest_and_callback_reports import End, reported
 from tickwork.store.query_files import queries
 from tickwork.trigger import catch_up
 
@@ -30,6 +32,7 @@ class Bug(NamedTuple):
     invariant: str  # that must be reported as broken
     plant: Plant
     schema: str = ""  # what is done to the tables
+    seed: int = 0  # of a history that shows it, to be played first: `pytest -rP` tells which does
 
 
 def _in_query(file: str, query: str, old: str, new: str) -> Plant:
@@ -50,7 +53,7 @@ def _all_of(*plants: Plant) -> Plant:
 
 
 def _in_code(owner: Any, name: str, changed: Any) -> Plant:
-    return lambda patch: patch.setattr(owner, name, changed, raising=False)
+    return lambda patch: patch.setattr(owner, name, changed)
 
 
 def _again_under_the_same_number(patch: pytest.MonkeyPatch) -> None:
@@ -68,6 +71,13 @@ def _returned_as_failure(held: lifecycle.LockedExecution) -> lifecycle.Transitio
 
 async def _answered_before_written(runs: Runs, tenant_id: int, job: int, overlap: str = "allow") -> Any:
     return SimpleNamespace(id=execution_id(job, await runs._read.now()))
+
+
+async def _answered_before_recorded(
+    callbacks: Callbacks, job: int, scheduled_for: datetime, attempt: int, end: End
+) -> Any:
+    key, _ = await callbacks._store.state(job, scheduled_for, attempt)
+    return reported(key, attempt, end.kind)
 
 
 def _never_over(lease: Lease, token: str, *, sent: float, seconds: float) -> None:
@@ -96,8 +106,8 @@ BUGS = [
         _in_query(
             "trigger",
             "insert_executions",
-            "worker_id, blocked_by, reason, followed)",
-            "worker_id, blocked_by, reason, followed) WHERE job_id % 2 = 0",
+            "worker_id, blocked_by, reason, followed, attempt)",
+            "worker_id, blocked_by, reason, followed, attempt) WHERE job_id % 2 = 0",
         ),
     ),
     Bug(
@@ -106,8 +116,8 @@ BUGS = [
         _in_query(
             "trigger",
             "insert_executions",
-            "worker_id, blocked_by, reason, followed)",
-            "worker_id, blocked_by, reason, followed), generate_series(1, 2)",
+            "worker_id, blocked_by, reason, followed, attempt)",
+            "worker_id, blocked_by, reason, followed, attempt), generate_series(1, 2)",
         ),
         schema="ALTER TABLE tickwork.execution DROP CONSTRAINT execution_pkey",
     ),
@@ -115,11 +125,13 @@ BUGS = [
         "paused jobs are fired",
         "I3",
         _in_query("trigger", "pick_jobs", "status = 'active'", "status <> 'cancelled'"),
+        seed=21,
     ),
     Bug(
         "work starts when it arrives, not when it is due",
         "I4",
         _in_code(member, "Run", lambda *fields: Run(*fields[:7], 0, *fields[8:])),  # type: ignore[call-arg]
+        seed=54,
     ),
     Bug(
         "a round starts from the beginning with every chunk",
@@ -135,10 +147,15 @@ BUGS = [
         "missed due times never run, whatever the policy",
         "I6",
         _in_code(
-            catch_up, "_first_to_run", lambda rule, timing, _: timing.next_after(rule.now - catch_up.GRACE)
+            catch_up, "first_to_run", lambda rule, timing, _: timing.next_after(rule.now - catch_up.GRACE)
         ),
     ),
-    Bug("a run is answered before it is written", "I7", _in_code(Runs, "run", _answered_before_written)),
+    Bug(
+        "a run is answered before it is written",
+        "I7",
+        _in_code(Runs, "run", _answered_before_written),
+        seed=1,
+    ),
     Bug(
         "the response for an Idempotency-Key is not found again",
         "I8",
@@ -146,6 +163,7 @@ BUGS = [
             _in_query("idempotency", "find_answer", "WHERE", "WHERE false AND"),
             _in_query("idempotency", "keep_answer", "$6)", "$6) ON CONFLICT DO NOTHING"),
         ),
+        seed=29,
     ),
     Bug(
         "queued executions are never released",
@@ -156,11 +174,13 @@ BUGS = [
         "the outcome of a cancelled execution is accepted",
         "I10",
         _in_query("outcome", "complete", "AND e.status = 'running'", ""),
+        seed=14,
     ),
     Bug(
         "a late failure overwrites the end",
         "I10",
         _in_query("outcome", "lock_running", "AND e.status = 'running'", ""),
+        seed=4,
     ),
     Bug(
         "work is taken from workers with a valid lease",
@@ -168,6 +188,7 @@ BUGS = [
         _in_query(
             "dispatch", "take_dead_workers", "tickwork.clock()", "tickwork.clock() + interval '10 seconds'"
         ),
+        seed=1,
     ),
     Bug("another attempt has the same number", "I12", _again_under_the_same_number),
     Bug(
@@ -176,20 +197,23 @@ BUGS = [
         _in_query(
             "trigger",
             "insert_executions",
-            "worker_id, blocked_by, reason, followed)",
-            "worker_id, blocked_by, reason, followed) WHERE worker_id IS NULL",
+            "worker_id, blocked_by, reason, followed, attempt)",
+            "worker_id, blocked_by, reason, followed, attempt) WHERE worker_id IS NULL",
         ),
     ),
-    Bug("a worker never gives up its lease", "I14", _in_code(Lease, "grant", _never_over)),
+    Bug("a worker never gives up its lease", "I14", _in_code(Lease, "grant", _never_over), seed=6),
     Bug(
         "an attempt that a draining worker returns counts as a failure",
         "I15",
         _in_code(lifecycle, "after_return", _returned_as_failure),
     ),
     Bug(
-        "an execution that kills workers is never quarantined", "I15", _in_code(lifecycle, "MAX_LOSSES", 1000)
+        "an execution that kills workers is never quarantined",
+        "I15",
+        _in_code(lifecycle, "MAX_LOSSES", 1000),
+        seed=126,
     ),
-    Bug("retries do not wait", "I16", _in_code(RetryPolicy, "delay", lambda *_, **__: timedelta(0))),
+    Bug("retries do not wait", "I16", _in_code(RetryPolicy, "delay", lambda *_, **__: timedelta(0)), seed=1),
     Bug(
         "the overlap policy is ignored",
         "I17",
@@ -204,11 +228,13 @@ BUGS = [
         "a pause does not reach waiting executions",
         "I18",
         _in_query("add_move_and_stop_unstarted_executions", "pause_waiting", "WHERE", "WHERE false AND"),
+        seed=4,
     ),
     Bug(
         "an execution that returns to a paused job does not wait",
         "I18",
         _in_query("outcome", "settle", "j.status = 'paused'", "false"),
+        seed=12,
     ),
     Bug(
         "running executions are not counted under a limit",
@@ -217,10 +243,39 @@ BUGS = [
             "lease_under_limits", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"
         ),
     ),
-    Bug("work of a lane whose limits were not read is handed over", "I19", _no_gate_is_an_open_gate),
+    Bug("work of a lane whose limits were not read is handed over", "I19", _no_gate_is_an_open_gate, seed=11),
     Bug(
         "a failure is lost on its way to the stream",
         "I20",
         _in_query("event", "number_events", "FROM taken", "FROM taken WHERE kind <> 'execution.failed'"),
+        seed=1,
+    ),
+    Bug(
+        "a job runs as soon as one of its parents has ended",
+        "I21",
+        lambda _: None,
+        schema="""CREATE OR REPLACE FUNCTION tickwork.awaits_parents(job bigint, at timestamptz) RETURNS boolean
+                  LANGUAGE sql STABLE AS 'SELECT false'""",
+        seed=7,
+    ),
+    Bug(
+        "a fan-out does not wait for its elements",
+        "I21",
+        _in_query(
+            "fan_out", "await_elements", "SET ready_at = 'infinity'", "SET ready_at = tickwork.clock()"
+        ),
+        seed=7,
+    ),
+    Bug(
+        "a node never ends what takes too long",
+        "I22",
+        _in_query("time_limit", "check_leases", "limit_at <= now AND (", "false AND ("),
+        seed=11,
+    ),
+    Bug(
+        "the report of an HTTP target is answered before it is recorded",
+        "I23",
+        _in_code(Callbacks, "_end", _answered_before_recorded),
+        seed=1,
     ),
 ]

@@ -4,6 +4,7 @@ from simulation.simulated_database import Fault, Planned
 from simulation.simulated_worker import TASKS, SimulatedWorker
 from simulation.simulated_world import Server, SimulatedWorld
 from tickwork.loop import LoopName
+from tickwork.model.job import HTTP_TASK
 
 _LOOPS: tuple[LoopName, ...] = (
     "fire",
@@ -15,6 +16,9 @@ _LOOPS: tuple[LoopName, ...] = (
     "revoke",
     "reconcile",
     "backfill",
+    "fan out",
+    "enforce time limits",
+    "end callbacks",
 )
 _MIDST = (Planned("stand still", 4), Planned("stand still", 6), Planned("stand still after commit"))
 _LONGER_THAN_A_LEASE = (16.0, 21.0)
@@ -49,7 +53,7 @@ class RandomFaults:
             if (server.frozen or server.standing) and self._world.random.random() < 0.1:
                 await self._thaw(server)
         if len(self._world.workers) < 2:
-            self._hire()
+            self.hire(2)
 
     async def heal(self) -> None:
         """All that is left to mend, at once."""
@@ -71,6 +75,9 @@ class RandomFaults:
         """Until there are so many workers, and one for every task."""
         while len(self._world.workers) < least or not self._is_every_task_offered():
             self._hire()
+        if self._world.has_targets and not any(worker.calls_targets for worker in self._world.workers):
+            self._names += 1
+            self._world.workers.append(SimulatedWorker(self._world, f"calling-{self._names}", (HTTP_TASK,)))
 
     def _hire(self) -> None:
         """Some offer only a part of the tasks, so that one may be full while another has room."""
@@ -80,7 +87,7 @@ class RandomFaults:
         self._world.workers.append(SimulatedWorker(self._world, f"worker-{self._names}", tasks))
 
     def _is_every_task_offered(self) -> bool:
-        return {task for worker in self._world.workers for task in worker.tasks} == {*TASKS}
+        return {task for worker in self._world.workers for task in worker.tasks} >= {*TASKS}
 
     async def _thaw(self, server: Server) -> None:
         server.frozen = False

@@ -10,6 +10,7 @@ import asyncpg
 from simulation.random_faults import RandomFaults
 from simulation.simulated_client import HORIZON, Client
 from simulation.simulated_database import Lines, Planned
+from simulation.simulated_targets import Targets
 from simulation.simulated_worker import TASKS, SimulatedWorker
 from simulation.simulated_world import Server, SimulatedWorld
 from support.change_log import read_changes
@@ -21,7 +22,15 @@ _FAULTS = (5, 9)
 _ROUNDS = 80
 _CALM = 3  # rounds after which whatever was stopped before must have been told to its worker
 _ROUND = 3.0  # seconds, as often as workers beat
-_OFTEN = {"fire": 6, "claim": 6, "record": 6, "renew": 5, "rescue": 8, "revoke": 3}  # others less so
+_OFTEN = {
+    "fire": 6,
+    "claim": 6,
+    "record": 6,
+    "renew": 5,
+    "rescue": 8,
+    "revoke": 3,
+    "fan out": 4,
+}  # others less so
 _RARELY = {  # they only tell, count or clean up
     "index jobs", "settle one-time jobs", "clean job index", "read failing jobs", "write pulse", "tell late",
     "tell endangered deadlines",
@@ -38,6 +47,8 @@ _BEFORE_LIMITS = Planned("stand still", words="FOR UPDATE OF g")
 _OFTEN_DUE = 5.0  # seconds
 _LEFT_OUT = {
     "test writes",
+    "watch database",
+    "mark commits",
     "maintain partitions",
     "delete past jobs",
     "update zone data",
@@ -54,7 +65,8 @@ _PAUSES = (0.05, 0.2, 1.0, 1.0, 3.0, 3.0, 4.0)
 _AHEAD = 0.2  # seconds
 _UNENDED = """
     SELECT count(*) FROM tickwork.execution e JOIN tickwork.job j ON j.id = e.job_id
-    WHERE e.finished_at IS NULL AND NOT (e.status = 'pending' AND j.status = 'paused')"""
+    WHERE e.finished_at IS NULL AND NOT (e.status = 'pending' AND j.status = 'paused') AND NOT EXISTS (
+        SELECT FROM tickwork.awaited a WHERE a.child_id = e.job_id AND a.child_at = e.scheduled_for)"""
 
 
 class Simulated(NamedTuple):
@@ -108,6 +120,7 @@ class _Script:
         self._world = world
         self._client = Client(world)
         self._faults = RandomFaults(world)
+        self._targets = Targets(world)
         self._random = world.random
 
     async def play(self) -> None:
@@ -130,6 +143,7 @@ class _Script:
         weights = {
             self._step: 12, self._deliver: 14, self._act: 5, self._beat: 3, self._ask: 2, self._wait: 5,
             self._hand_out_ahead: 1, self._free_places_before_limits: 3,
+            self._call_back: 4 * self._world.has_targets,
         }  # fmt: skip
         for number in range(_STEPS):
             await self._faults.mend()
@@ -176,6 +190,11 @@ class _Script:
             self._world.faults += planned is not None
             ask = self._client.create if self._random.random() < 0.2 else self._client.anything
             await ask(server, planned)
+
+    async def _call_back(self) -> None:
+        server = self._running_server()
+        if server and not self._world.away:
+            await self._targets.call_back(server)
 
     async def _wait(self) -> None:
         await self._world.advance(self._random.choice(_PAUSES))
@@ -237,6 +256,7 @@ class _Script:
             if number >= _CALM:
                 for worker in world.workers:
                     worker.hurry()
+                self._targets.hurry()
             await self._one_round(world.servers[number % len(world.servers)])
             if number > _CALM and world.now > HORIZON and await world.control.fetchval(_UNENDED) == 0:
                 break
@@ -250,6 +270,8 @@ class _Script:
             worker.act()
             self._part_with(worker)
         self._faults.hire(2)
+        for _ in range(len(self._world.accepted)):
+            await self._targets.call_back(leading)
         await self._deliver_all()
         for server in self._world.servers:
             for loop in server.node._loops.names():

@@ -9,6 +9,7 @@ import msgspec
 from simulation.simulated_database import Planned
 from simulation.simulated_worker import TASKS
 from simulation.simulated_world import BEGIN, TENANT, Server, SimulatedWorld
+from support.graph_model import FANNED_OUT, graph_by_chance, request_of
 from support.observed_history import Key, Operation
 from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, run_once
 from tickwork.api.reply import Reply, json_reply
@@ -16,11 +17,16 @@ from tickwork.api.route import Call
 from tickwork.model.access import Caller, Scope
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale, Unavailable
-from tickwork.model.job import JobRequest
+from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.model.public_ids import parse_execution_id, parse_job_id
 
 HORIZON = BEGIN + timedelta(seconds=38)  # nothing recurs after this, and no due time of any step falls on it
 _POISONED = 0.1  # of one-time jobs
+_GRAPHS = 0.4  # of requests
+_LARGEST_GRAPH = 5
+_RECURRING = 0.3  # of graphs
+_LARGEST_ROUND = 3
+_CALLED = 0.4  # of jobs, where there are targets
 _WINDOW = {"start": BEGIN.isoformat(), "end": HORIZON.isoformat()}
 _CALLER = Caller(TENANT, "default", 1, frozenset({Scope.WRITE}))
 _REFUSALS = (Conflict, NotFound, Invalid, Stale)
@@ -35,11 +41,48 @@ class Client:
         self._world = world
         self._requests = 0
         self._jobs: list[int] = []
+        self._dependent: list[int] = []  # jobs of graphs
         self._unanswered: list[tuple[int, str]] = []  # runs to ask for again: job, Idempotency-Key
 
     async def create(self, server: Server, planned: Planned | None = None) -> None:
+        if self._world.random.random() < _GRAPHS:
+            await self._create_graph(server, planned)
+            return
         number = self._world.random.choice((1, 2, 3))
-        await self._create(server, [{} for _ in range(number)], planned)
+        await self._create(server, [self._http() for _ in range(number)], planned)
+
+    async def _create_graph(self, server: Server, planned: Planned | None) -> None:
+        """With branches, conditions and lists. What it does is left to the workers."""
+        self._requests += 1
+        random = self._world.random
+        recurs = random.random() < _RECURRING
+        graph = list(FANNED_OUT)
+        if random.random() < 0.5:
+            graph = graph_by_chance(random, most=_LARGEST_ROUND if recurs else _LARGEST_GRAPH)
+        schedule = {"every": "15s", **_WINDOW} if recurs else None
+        keys = tuple(f"k{self._requests}-{each}" for each in range(len(graph)))
+        names = [f"@n{place}" for place in range(len(graph))]
+        retry = RetryRequest(max_attempts=random.choice((1, 2)), initial="1s")
+        requests = [
+            request_of(
+                node, place, names, key=keys[place], payload={"n": node.n}, retry=retry,
+                schedule=None if node.edges else schedule,
+            )
+            for place, node in enumerate(graph)
+        ]  # fmt: skip
+        answer, made = await self._ask(server, server.node.jobs.create_many(TENANT, requests), planned)
+        self._dependent += [parse_job_id(job.id) for job in made or ()]
+        self._note(Operation("create", answer, 0, keys=keys))
+
+    def _http(self) -> dict[str, Any]:
+        """Sometimes a call of a target that reports later."""
+        if not self._world.has_targets or self._world.random.random() > _CALLED:
+            return {}
+        http: dict[str, Any] = {"url": "https://target.example/x", "completion": "callback"}
+        if self._world.random.random() < 0.3:
+            http["heartbeat"] = "6s"
+        timeout = self._world.random.choice(("8s", "15s"))
+        return {"task": None, "http": http, "timeout": timeout, "payload": {}}
 
     async def fill(self, server: Server, task: str, places: int) -> None:
         """As much of a task as workers have places for, one under a limit that is then used up, and what falls due
@@ -73,6 +116,12 @@ class Client:
             self._run_now, self._run_now, self._pause, self._resume, self._resume, self._edit, self._cancel,
             self._cancel, self._cancel_job, self._backfill, self._redrive, self._redrive,
         ]  # fmt: skip
+        if self._dependent and self._world.random.random() < _GRAPHS:
+            of_graphs = (self._pause, self._resume, self._cancel_job, self._redrive)
+            await self._world.random.choice(of_graphs)(
+                server, self._world.random.choice(self._dependent), planned
+            )
+            return
         act = self._world.random.choice(acts)
         await act(server, self._world.random.choice(self._jobs), planned)
 
@@ -103,6 +152,8 @@ class Client:
                 "overlap": choose(("skip", "skip", "queue", "allow", "replace")),
                 "on_worker_lost": choose(("retry", "retry", "retry", "fail")),
                 "limits": choose(([], [], [{"key": "shared", "max_running": 2}])),
+                "timeout": choose(("300s", "300s", "300s", "5s")),
+                "start_within": choose((None,) * 9 + ("6s",)),
                 "catch_up": {"policy": choose(("latest", "skip", "all"))},
                 "retry": {
                     "max_attempts": choose((1, 2, 3)),

@@ -20,6 +20,7 @@ _SIMULATED = {
     "idle_in_transaction_session_timeout": "0",  # a transaction stands still for as long as the history says
     "synchronous_commit": "off",
 }
+_KEPT_STATEMENTS = 1000  # more than a node has: all loops of all nodes take turns on a few connections
 
 Fault = Literal["lose statement", "lose commit", "lose answer", "stand still", "stand still after commit"]
 
@@ -42,7 +43,9 @@ class Lines:
 
     async def take(self) -> asyncpg.Connection:
         if not self._free:
-            connection = await asyncpg.connect(self._url, server_settings=_SIMULATED)
+            connection = await asyncpg.connect(
+                self._url, server_settings=_SIMULATED, statement_cache_size=_KEPT_STATEMENTS
+            )
             self._all.append(connection)
             return connection
         return self._free.pop()

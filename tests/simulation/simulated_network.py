@@ -14,9 +14,12 @@ _decoder = msgspec.msgpack.Decoder(FromServer)
 class Link:
     """Messages wait on either side until they are delivered. None is the end of the connection."""
 
-    def __init__(self, number: int, server: int, worker: str, still: IdleDetector) -> None:
+    def __init__(
+        self, number: int, server: int, worker: str, still: IdleDetector, *, is_built_in: bool = False
+    ) -> None:
         self.number = number
         self.server = server
+        self.is_built_in = is_built_in
         self.worker = worker
         self.to_server: deque[bytes | None] = deque()
         self.to_worker: deque[bytes | None] = deque()

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from math import inf
 from random import Random
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -14,9 +15,21 @@ from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.execution import AttemptOutcome
+from tickwork.model.http_target import HttpTarget
+from tickwork.model.job import HTTP_TASK
 from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.worker import LEASE, MARGIN
-from tickwork.model.worker_protocol import Beat, Claim, Drain, Failure, Hello, Outcome, Run, TaskOffer
+from tickwork.model.worker_protocol import (
+    Accepted,
+    Beat,
+    Claim,
+    Drain,
+    Failure,
+    Hello,
+    Outcome,
+    Run,
+    TaskOffer,
+)
 
 TASKS = ("work", "other")
 POISON = b"poison"  # in the payload of a job that takes its workers down
@@ -30,7 +43,20 @@ _ENDINGS = (
     + [AttemptOutcome.CANCELLED]
 )
 _LENGTHS = (0.0, 0.0, 0.5, 2.0, 6.0, 20.0)  # seconds that an attempt takes; some outlast a lease
+_HANGS = 0.3  # of attempts with a short timeout
+_SHORT = 10.0  # seconds
+_ACCEPTED = 0.8  # of calls to targets
+_REPORT_AFTER = (0.0, 0.0, 1.0, 4.0, 12.0, 20.0, inf)  # seconds
 _Id = tuple[int, int, int, int]
+
+
+class AcceptedAttempt(NamedTuple):
+    """What an HTTP target works on. It reports when the time has come, maybe before its 202 was recorded."""
+
+    run: Run
+    place: int  # in the ledger
+    report_at: float
+    completes: bool
 
 
 class Surroundings(Protocol):
@@ -40,6 +66,8 @@ class Surroundings(Protocol):
     now: datetime
     seen_attempts: list[SeenAttempt]
     told_to_stop: set[tuple[Key, int]]
+    accepted: list["AcceptedAttempt"]
+    calm_at: datetime | None
 
     def seconds(self) -> float: ...
 
@@ -62,6 +90,7 @@ class SimulatedWorker:
         self._world = world
         self.name = name
         self.tasks = tasks
+        self.calls_targets = HTTP_TASK in tasks
         self._offset = world.random.uniform(0, 1000)
         self._slots = world.random.randint(1, 3)
         self._start_over()
@@ -188,7 +217,10 @@ class SimulatedWorker:
     def hurry(self) -> None:
         """Let all that runs end well, and soon."""
         for attempt in self._held.values():
-            attempt.over_at, attempt.ending = self.elapsed(), AttemptOutcome.COMPLETED
+            if attempt.over_at < inf:  # what hangs goes on hanging
+                attempt.over_at = self.elapsed()
+            if attempt.ending is not AttemptOutcome.ACCEPTED:
+                attempt.ending = AttemptOutcome.COMPLETED
 
     def _watch(self) -> None:
         if self._lease.ran_out(self.elapsed()):
@@ -234,6 +266,10 @@ class SimulatedWorker:
         random = self._world.random
         attempt.over_at = self.elapsed() + random.choice(_LENGTHS)
         attempt.ending = random.choice(_ENDINGS)
+        if self.calls_targets:
+            attempt.ending = AttemptOutcome.ACCEPTED if random.random() < _ACCEPTED else AttemptOutcome.FAILED
+        elif attempt.run.timeout <= _SHORT and random.random() < _HANGS and self._world.calm_at is None:
+            attempt.over_at = inf
         attempt.place = len(self._world.seen_attempts)
         self._world.seen_attempts.append(
             SeenAttempt(
@@ -250,7 +286,9 @@ class SimulatedWorker:
         if attempt.settled:
             return
         outcome = self._settle(attempt, kind)
-        if attempt.place is not None:
+        if attempt.place is not None and kind is AttemptOutcome.ACCEPTED:
+            self._leave_to_target(attempt)
+        elif attempt.place is not None:
             seen = self._world.seen_attempts[attempt.place]
             self._world.seen_attempts[attempt.place] = seen._replace(
                 ended_at=self._world.now,
@@ -265,14 +303,30 @@ class SimulatedWorker:
         now = max(self._clock.now(), 1)
         outcome = Outcome(
             run.tenant, run.at, run.job, run.attempt, kind, started=now, finished=now,
-            result=msgspec.json.encode(f"{run.attempt} on w{self._id}") if kind == AttemptOutcome.COMPLETED else None,
+            result=msgspec.json.encode(self._result(run)) if kind == AttemptOutcome.COMPLETED else None,
             failure=Failure("Boom", "it broke", retry=random.random() < 0.9, retry_after=random.choice((0.0, 0.0, 5.0)))
             if kind == AttemptOutcome.FAILED else None,
             snooze=random.choice((0.5, 3.0)) if kind == AttemptOutcome.SNOOZED else 0.0,
             reason="wanted to" if kind == AttemptOutcome.CANCELLED else None,
+            accepted=_accepted(run) if kind == AttemptOutcome.ACCEPTED else None,
         )  # fmt: skip
         self._outbox.add(outcome)
         return outcome
+
+    def _result(self, run: Run) -> Any:
+        """What a job returns that others depend on is in its payload."""
+        own = f"{run.attempt} on w{self._id}"
+        n = msgspec.json.decode(run.payload).get("n") if b'"n"' in run.payload else None
+        return own if n is None else {"n": n, "list": [*range(n)], "by": own}
+
+    def _leave_to_target(self, attempt: _Attempt) -> None:
+        """The target has it: from now on its own word counts, whoever called it."""
+        random, place = self._world.random, attempt.place
+        self._world.seen_attempts[place] = self._world.seen_attempts[place]._replace(worker=None)
+        after = random.choice(_REPORT_AFTER) if self._world.calm_at is None else 0.0
+        self._world.accepted.append(
+            AcceptedAttempt(attempt.run, place, self._world.seconds() + after, random.random() < 0.8)
+        )
 
     def _forget(self, attempts: Iterable[_Attempt]) -> None:
         for attempt in attempts:
@@ -300,6 +354,11 @@ class SimulatedWorker:
 
     def _credit(self) -> int:
         return 0 if self.draining else self._slots + 1
+
+
+def _accepted(run: Run) -> Accepted:
+    target = msgspec.json.decode(run.target, type=HttpTarget)
+    return Accepted(run.timeout, float(str(target.heartbeat).removesuffix("s")) if target.heartbeat else None)
 
 
 def _id(run: Run) -> _Id:

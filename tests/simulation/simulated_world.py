@@ -11,7 +11,7 @@ import asyncpg
 from simulation.idle_detector import IdleDetector
 from simulation.simulated_database import Access, Lines, Planned
 from simulation.simulated_network import Link
-from simulation.simulated_worker import SimulatedWorker
+from simulation.simulated_worker import AcceptedAttempt, SimulatedWorker
 from tickwork.config import Settings
 from tickwork.loop import LoopName
 from tickwork.model.access import Caller, Scope
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TENANT = 1
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
+_WITH_TARGETS = 0.3  # of all histories
 _CALLER = Caller(TENANT, "default", 1, frozenset({Scope.WORKER}))
 _SETTINGS = Settings(database_url="postgresql://simulated", http=False)
 
@@ -59,6 +60,8 @@ class SimulatedWorld:
         self.links: list[Link] = []
         self.seen_attempts: list[SeenAttempt] = []
         self.operations: list[Operation] = []
+        self.accepted: list[AcceptedAttempt] = []  # by HTTP targets
+        self.has_targets = self.random.random() < _WITH_TARGETS
         self.told_to_stop: set[tuple[Key, int]] = set()
         self.journal: list[str] = []
         self.crashes: list[str] = []
@@ -176,7 +179,7 @@ class SimulatedWorld:
 
     def connect(self, worker: SimulatedWorker, server: Server) -> None:
         self._links += 1
-        link = Link(self._links, server.number, worker.name, self.still)
+        link = Link(self._links, server.number, worker.name, self.still, is_built_in=worker.calls_targets)
         self.links.append(link)
         self.note(f"{worker.name} connects to n{server.number}")
         worker.connect(link)
@@ -186,7 +189,7 @@ class SimulatedWorld:
         if link.session is None and link.to_server[0] is not None:
             self.still.begin(link.socket)
             link.session = asyncio.create_task(
-                server.node.gateway.attend(_CALLER, link.socket), name="session"
+                server.node.gateway.attend(None if link.is_built_in else _CALLER, link.socket), name="session"
             )
             link.session.add_done_callback(lambda done: self._session_ended(server, link, done))
         message = link.deliver_to_server()
@@ -194,6 +197,7 @@ class SimulatedWorld:
         server.access.arm(None)
         await self.still()
         if message is None:
+            link.to_server.clear()  # both sides may have ended it
             self.links.remove(link)
 
     def _session_ended(self, server: Server, link: Link, task: asyncio.Task[None]) -> None:

@@ -17,9 +17,9 @@ from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.store.job_index.read_index import LikelyJobs
 from tickwork.store.job_index.write_index import PostgresJobIndex
-from tickwork.store.job_search import by_next_run, due_candidates
+from tickwork.store.job_search import by_next_run, jobs_due_between
 from tickwork.store.job_search.check_found_jobs import JobMatcher
-from tickwork.store.job_search.due_candidates import DueCandidates
+from tickwork.store.job_search.jobs_due_between import DueCandidates
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -292,10 +292,10 @@ async def test_jobs_that_are_due_in_a_range_are_found_alike_in_every_way(
     world: World, monkeypatch: pytest.MonkeyPatch, ways_to_due_jobs: list[LikelyJobs], way: str
 ) -> None:
     if way != "listed":
-        monkeypatch.setattr(due_candidates, "_FEW", 1)
+        monkeypatch.setattr(jobs_due_between, "_FEW", 1)
     if way == "looked through":
-        monkeypatch.setattr(due_candidates, "_MOST_HOURS", 0)
-        monkeypatch.setattr(due_candidates, "_MOST_RULES", 0)
+        monkeypatch.setattr(jobs_due_between, "_MOST_HOURS", 0)
+        monkeypatch.setattr(jobs_due_between, "_MOST_RULES", 0)
     for turn in range(4):
         await world.create(1, 150)
         await world.run()
@@ -348,7 +348,7 @@ async def test_an_hour_of_next_runs_is_found_in_every_segment_without_listing_it
     )
     made = await in_segments(world, 3, [soon, later, JobRequest(task="work", schedule={"in": "30h"})])
     now = await world.node._read.now()
-    monkeypatch.setattr(due_candidates, "_FEW", 1)
+    monkeypatch.setattr(jobs_due_between, "_FEW", 1)
     wanted = JobFilter(due_after=now + timedelta(minutes=60), due_before=now + timedelta(minutes=130))
     found = await listed(world.node, 1, wanted, 2)
     assert [job.id for job in found] == [job.id for job in reversed(made[::3])]
@@ -363,7 +363,7 @@ async def test_a_job_that_follows_another_to_a_new_rule_is_found_by_its_new_next
     await world.index_all()
     await world.node.jobs.patch(1, parse_job_id(parent.id), {"schedule": "every 7h"})
     moved = await world.node.jobs.get(1, parse_job_id(child.id))
-    monkeypatch.setattr(due_candidates, "_FEW", 1)
+    monkeypatch.setattr(jobs_due_between, "_FEW", 1)
     at = moved.next_run_at
     assert at is not None
     wanted = JobFilter(due_after=at - timedelta(hours=1), due_before=at + timedelta(hours=1))

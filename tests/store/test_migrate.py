@@ -11,6 +11,7 @@ from support.postgres_programs import PROGRAMS
 from support.schema_dump import SCHEMA, dump
 from tickwork.model.errors import WrongSchema
 from tickwork.store import migrate
+from tickwork.store.pool import Database
 
 _VERB_AND_OBJECT = re.compile(
     r"\d{4}_(add|change|create|drop|fill|index|merge|move|rename|split)(_[a-z0-9]+)+(\.breaking)?\.sql"
@@ -37,6 +38,19 @@ async def test_applies_everything_once(empty_url: str) -> None:
 async def test_many_nodes_starting_together_apply_it_once(empty_url: str) -> None:
     applied = await asyncio.gather(*(migrate.upgrade(empty_url) for _ in range(5)))
     assert list(chain(*applied)) == [migration.name for migration in migrate.migrations()]
+
+
+async def test_whoever_finds_everything_applied_waits_for_nobody(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    database = Database(database_url, size=1)
+    await database.open()
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", migrate._LOCK)
+        assert await migrate.upgrade(database_url, database) == []
+    await connection.execute("DROP SCHEMA tickwork CASCADE")
+    assert await migrate.upgrade(database_url, database) == [each.name for each in migrate.migrations()]
+    await database.close()
 
 
 async def test_refuses_a_database_that_a_newer_program_changed_for_good(

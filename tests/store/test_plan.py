@@ -46,6 +46,7 @@ _OF_ONE_LANE = {
     ("add_move_and_stop_unstarted_executions", "resume_waiting"),
     ("add_move_and_stop_unstarted_executions", "cancel_waiting"),
     ("add_move_and_stop_unstarted_executions", "move_waiting"),
+    ("add_move_and_stop_unstarted_executions", "waiting_in_other_lanes"),
 }
 _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line
@@ -213,12 +214,12 @@ async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file
             ("tenant_id", "queue", "task", "placement"),
         ),
         (
-            "lock_rules_while_jobs_join_or_leave",
+            "lock_schedule_rules",
             "lock_rules",
             "rule_tenant_id_timing_catch_up_key",
             ("tenant_id", "timing", "catch_up"),
         ),
-        ("lock_rules_while_jobs_join_or_leave", "lock_rules", "rule_pkey", ("id",)),
+        ("lock_schedule_rules", "lock_rules", "rule_pkey", ("id",)),
         ("create_and_change_job", "jobs_by_key", "job_key", ("tenant_id", "key")),
         ("create_and_change_job", "lock_jobs_by_key", "job_key", ("tenant_id", "key")),
     ],

@@ -46,6 +46,26 @@ async def test_the_next_host_is_asked_when_one_is_silent(silence: Silence, wire:
         await database.close()
 
 
+async def test_a_silent_host_does_not_use_up_its_time_before_the_next_is_asked(wire: Wire, name: str) -> None:
+    with silent_port() as first, deaf_port() as second:
+        hosts = f"127.0.0.1:{first},127.0.0.1:{second},127.0.0.1:{wire.port}"
+        connect = Connector(f"postgresql://tickwork@{hosts}/{name}?connect_timeout=600")
+        async with asyncio.timeout(_AT_ALL):
+            connection = await connect()
+        assert await connection.fetchval("SELECT 1") == 1
+        await connection.close()
+
+
+async def test_a_host_that_is_not_admitted_is_passed_over_with_the_reason(wire: Wire, name: str) -> None:
+    async def refuse(_: object) -> None:
+        raise ConnectionError("it was replaced")
+
+    connect = Connector(f"postgresql://tickwork@127.0.0.1:{wire.port},127.0.0.1:1/{name}?{_BRIEF}")
+    connect.admit = refuse
+    with pytest.raises(ConnectionError, match=f"127.0.0.1:{wire.port}: it was replaced"):
+        await connect()
+
+
 async def test_hosts_may_be_options_of_the_url(wire: Wire, name: str) -> None:
     with silent_port() as silent:
         hosts = f"host=127.0.0.1,127.0.0.1&port={silent},{wire.port}"

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from tickwork import Snooze
+from tickwork import Cancel, Snooze
 from tickwork.model.public_ids import parse_execution_id, to_micros
 
 LEDGER_VARIABLE = "LEDGER"
@@ -109,6 +109,9 @@ def written_down(task: str, origin: Attempted) -> Iterator[None]:
         yield
     except Snooze:
         _write("ended", task, origin, "snoozed")
+        raise
+    except Cancel:
+        _write("ended", task, origin, "cancelled")
         raise
     except Exception:
         _write("ended", task, origin, "failed")

@@ -5,31 +5,51 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate, groupby, pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import asyncpg
 
 from support.attempt_ledger import Run
 from support.change_log import Change, read_changes
-from support.chaos_cluster import ChaosCluster
+from support.chaos_cluster import Death
 from support.client_traffic import Asked, Traffic
+from support.cluster import Cluster, Program
 from support.invariant import violations
 from support.job_load import due_between
 from support.observed_history import Key, ObservedHistory, Operation, SeenAttempt, read_events
 from tickwork.model.public_ids import from_micros, parse_execution_id, parse_job_id
 
 _MOST_MEMORY = 400 * 1024 * 1024
-_UNTOLD = ("http", "dying")  # who calls them may know that they failed when they themselves do not
+_UNTOLD = (
+    "http",
+    "http later",
+    "dying",
+)  # who calls them may know that they failed when they themselves do not
 _UNFORESEEN = ('"step failed"', '"request failed"', "worker connection failed")
 _COMMITTED = "SELECT number, pg_xact_commit_timestamp(transaction::xid) AS at FROM tickwork.observed"
 _A_SERVER_FAILED = 500
+_STALE = "\\x" + b'"stale"'.hex()
+
+
+class Installation(Protocol):
+    """What is checked."""
+
+    cluster: Cluster
+    largest: dict[str, int]
+    deaths: list[Death]
+
+    @property
+    def surprises(self) -> list[Death]: ...
+
+    @property
+    def programs(self) -> list[Program]: ...
 
 
 class ChaosCheck:
     """All that is held against the promises, once it is quiet."""
 
     def __init__(
-        self, chaos: ChaosCluster, traffic: Traffic, changes: list[Change], observed: ObservedHistory
+        self, chaos: Installation, traffic: Traffic, changes: list[Change], observed: ObservedHistory
     ) -> None:
         self._chaos = chaos
         self._traffic = traffic
@@ -38,7 +58,7 @@ class ChaosCheck:
 
     @classmethod
     async def prepare(
-        cls, chaos: ChaosCluster, traffic: Traffic, connection: asyncpg.Connection
+        cls, chaos: Installation, traffic: Traffic, connection: asyncpg.Connection
     ) -> "ChaosCheck":
         async with connection.transaction(
             isolation="repeatable_read", readonly=True
@@ -58,6 +78,7 @@ class ChaosCheck:
         return [
             *map(str, violations(self.observed)),
             *_overlaps(self.observed),
+            *_stale_results(self.observed),
             *self._bad_answers(),
             *(
                 f"{death.program} ended by itself with {death.exit_code}: {death.last_words}"
@@ -158,7 +179,10 @@ def _operations(asked: Sequence[Asked], changes: Sequence[Change]) -> Iterator[O
 def _about(asked: Asked) -> dict[str, Any]:
     match asked.kind:
         case "create":
-            return {"keys": (asked.subject,), "job": parse_job_id(asked.made) if asked.made else None}
+            return {
+                "keys": tuple(asked.subject.split(",")),
+                "job": parse_job_id(asked.made) if asked.made else None,
+            }
         case "cancel":
             return {"execution": Key(*parse_execution_id(asked.subject))}
         case "run":
@@ -166,6 +190,14 @@ def _about(asked: Asked) -> dict[str, Any]:
             return {"job": parse_job_id(asked.subject), "execution": execution}
         case _:
             return {"job": parse_job_id(asked.subject)}
+
+
+def _stale_results(observed: ObservedHistory) -> Iterator[str]:
+    """A target reports on attempts that were taken from it, too. Nobody may believe it."""
+    for key in observed.executions:
+        state = observed.last(key)
+        if state and state.result == _STALE:
+            yield f"{key} ended by the report of an earlier attempt"
 
 
 def _overlaps(observed: ObservedHistory) -> Iterator[str]:

@@ -11,6 +11,7 @@ import httpx2
 import msgspec
 
 from support.cluster import KEY
+from support.graph_model import graph_by_chance, payload_of, request_of
 from support.job_load import LIMIT
 
 _ANSWER_WITHIN = 5.0
@@ -19,6 +20,7 @@ _TRIES = 400
 _BUSY = {408, 429, 502, 503, 504}
 _IN_FLIGHT = 409
 _NEVER = "0 0 29 2 *"
+_LARGEST_GRAPH = 6
 _ONE_OFFS: tuple[dict[str, Any], ...] = (
     {"task": "quick"},
     {"task": "slow", "payload": {"seconds": 1.0}},
@@ -75,6 +77,21 @@ class Traffic:
         await self._send(asked, "POST", "/v1/jobs", request)
         return asked
 
+    async def create_graph(self) -> None:
+        """Jobs that depend on each other, in one request."""
+        graph = graph_by_chance(self._random, most=_LARGEST_GRAPH)
+        number = self._random.getrandbits(40)
+        names = [f"@n{place}" for place in range(len(graph))]
+        requests = [
+            request_of(
+                node, place, names, key=f"graph-{number}-{place}", task="graph step",
+                payload={**payload_of(node), "seconds": self._random.choice((0.0, 0.3))},
+            )
+            for place, node in enumerate(graph)
+        ]  # fmt: skip
+        asked = self._begin("create", ",".join(str(request.key) for request in requests))
+        await self._send(asked, "POST", "/v1/jobs/batch", msgspec.to_builtins(requests))
+
     async def begin(self, jobs: Sequence[dict[str, Any]], pausable: Sequence[dict[str, Any]]) -> None:
         """Make the jobs that are there throughout, then keep asking in the background."""
         manual = [
@@ -114,10 +131,28 @@ class Traffic:
             if self._random.random() < 0.25:
                 call = {"url": self._target_url, "method": "POST"}
                 request = {"key": f"http-{number}", "http": call, "payload": self._http_payload()}
+            if self._random.random() < 0.1:
+                self._start(self.create_graph())
+            if self._random.random() < 0.15:
+                request = {"key": f"later-{number}", **self._called_back()}
             if self._random.random() < 0.5:
                 due = datetime.now(UTC) + timedelta(seconds=self._random.uniform(0.5, 4))
                 request["schedule"] = {"at": due.isoformat()}
             self._start(self.create(request))
+
+    def _called_back(self) -> dict[str, Any]:
+        """A job whose target reports later: at once, in time, or after its timeout, and once or twice."""
+        choose = self._random.choice
+        return {
+            "http": {"url": f"{self._target_url}later", "method": "POST", "completion": "callback"},
+            "payload": {
+                "later": choose([0, 0.3, 2, 12]),
+                "times": choose([1, 2]),
+                "refusals": choose([0, 0, 1]),
+            },
+            "timeout": "8s",
+            "retry": {"max_attempts": 2, "initial": "1s"},
+        }
 
     def _http_payload(self) -> dict[str, Any]:
         return {"seconds": self._random.choice([0, 0.2, 1.0]), "refusals": self._random.choice([0, 0, 1])}

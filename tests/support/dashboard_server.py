@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from support.ready_cluster import copy_ready_cluster
 from tickwork.api.dashboard_pages import HOW_TO_BUILD, is_built
 
 TASKS = '''
@@ -65,12 +66,14 @@ class DashboardServer(NamedTuple):
 
 @contextmanager
 def dashboard_server(folder: Path, what: str = "tasks:app") -> Iterator[DashboardServer]:
-    """Runs the tasks above, or `--demo`, until the block ends. Its files are in the folder."""
+    """Runs the tasks above, or `--demo`, and the command `echo`, until the block ends. Its files are in the folder."""
     if not is_built():
         raise RuntimeError(HOW_TO_BUILD)
     (folder / "tasks.py").write_text(TASKS)
+    copy_ready_cluster(folder / "data")
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TICKWORK_")}
-    command = [sys.executable, "-m", "tickwork.cli", "up", what, "--port", "0", "--data-dir", "data"]
+    options = ["--port", "0", "--data-dir", "data", "--allow-command", "echo"]
+    command = [sys.executable, "-m", "tickwork.cli", "up", what, *options]
     with (folder / "up.log").open("w+") as log:
         up = subprocess.Popen(
             command, cwd=folder, env=clean, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

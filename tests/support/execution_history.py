@@ -18,7 +18,10 @@ _ATTEMPTS = """
 _MISSED = """
     SELECT j.id, r.scheduled_for, r.missed_until FROM tickwork.round r JOIN tickwork.job j ON j.rule_id = r.rule_id
     WHERE r.missed > 0"""
-_UNFINISHED = "SELECT count(*) FROM tickwork.execution WHERE finished_at IS NULL"
+# What waits for parents ends with them, or waits in vain.
+_UNFINISHED = """
+    SELECT count(*) FROM tickwork.execution e WHERE finished_at IS NULL AND NOT EXISTS (
+        SELECT FROM tickwork.awaited a WHERE a.child_id = e.job_id AND a.child_at = e.scheduled_for)"""
 
 
 class Execution(NamedTuple):

@@ -56,6 +56,14 @@ class Node:
         return any(edge.for_each for edge in self.edges)
 
 
+# A list, what runs for each of its elements, and what runs after all of them.
+FANNED_OUT = (
+    Node("completes", 0, 2),
+    Node("completes", 0, 1, (Edge(0, for_each=True),)),
+    Node("completes", 0, 1, (Edge(1),)),
+)
+
+
 def graph_by_chance(chance: Random, most: int) -> list[Node]:
     """Each node depends on nodes before it."""
     return [_node(chance, place) for place in range(chance.randint(2, most))]
@@ -83,7 +91,12 @@ def _edge(chance: Random, parent: int) -> Edge:
 def request_of(node: Node, place: int, names: Sequence[str], **fields: Any) -> JobRequest:
     """`names`: of the nodes before it."""
     depends_on = [edge.needs(names[edge.parent]) for edge in node.edges]
-    return JobRequest(task="work", ref=f"n{place}", depends_on=depends_on, **fields)
+    return JobRequest(**{"task": "work", **fields}, ref=f"n{place}", depends_on=depends_on)
+
+
+def payload_of(node: Node) -> dict[str, Any]:
+    """For a task that does what its payload says."""
+    return {"script": node.script, "retries": node.retries, "n": node.n}
 
 
 def outcomes(graph: Sequence[Node]) -> list[State]:

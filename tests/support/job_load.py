@@ -25,6 +25,7 @@ _TROUBLED: tuple[dict[str, Any], ...] = (
 )
 LIMIT: dict[str, Any] = {"key": "shared", "max_running": 3}
 _LIMITED = 3  # the place in ten of quick jobs that are limited
+_GIVEN_UP = 7  # one in so many is not started late
 Due = set[tuple[int, datetime]]  # job, due time
 
 
@@ -91,6 +92,7 @@ class Standing:
                 "schedule": _every(begin, 1 + number % 5, number),
                 "overlap": ("allow", "skip", "queue")[number // 5 % 3],
                 "limits": [LIMIT] if number % len(kinds) == _LIMITED else [],
+                "start_within": "3s" if number % _GIVEN_UP == 0 else None,
             }
             for number in range(jobs)
         ]

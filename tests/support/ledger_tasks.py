@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from support.attempt_ledger import written_down
-from tickwork import App, Context, NoRetry, Snooze
+from tickwork import App, Cancel, Context, NoRetry, Snooze
 
 app = App()
 
@@ -61,6 +61,22 @@ async def snoozing(times: int, *, ctx: Context) -> int:
         if ctx.attempt <= times:
             raise Snooze("1s")
     return os.getpid()
+
+
+@app.task(name="graph step")
+async def graph_step(
+    script: str, retries: int, n: int, seconds: float = 0.0, element: int | None = None, *, ctx: Context
+) -> dict[str, object]:
+    """Does what the node of a graph is to do, after it has failed so often. The element of a list changes nothing."""
+    with written_down("graph step", ctx):
+        await asyncio.sleep(seconds)
+        if ctx.attempt <= retries:
+            raise RuntimeError("not yet")
+        if script == "fails":
+            raise NoRetry("of no use")
+        if script == "is cancelled":
+            raise Cancel("enough")
+    return {"n": n, "list": [*range(n)]}
 
 
 @app.task(name="dying", process=True)

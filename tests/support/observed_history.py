@@ -79,6 +79,8 @@ class AttemptRow(NamedTuple):
     outcome: str
     worker: int | None
     transaction: int
+    error_type: str | None = None
+    finished_at: datetime | None = None
 
 
 class WorkerState(NamedTuple):
@@ -138,13 +140,17 @@ class SeenAttempt(NamedTuple):
 class Operation(NamedTuple):
     """What a client asked for and what it heard."""
 
-    kind: Literal["create", "run", "pause", "resume", "edit", "cancel", "cancel_job", "backfill", "redrive"]
+    kind: Literal[
+        "create", "run", "pause", "resume", "edit", "cancel", "cancel_job", "backfill", "redrive", "callback"
+    ]
     answer: Literal["ok", "refused", "unknown"]
     answered: int  # number of the last change that was made before the answer
     job: int | None = None
     execution: Key | None = None
     keys: tuple[str, ...] = ()  # of the jobs in a create
     idempotency_key: str | None = None
+    attempt: int | None = None  # of a callback
+    outcome: str | None = None  # likewise
 
 
 class ToldEvent(NamedTuple):
@@ -192,6 +198,8 @@ class ObservedHistory:
         self.rules: dict[int, list[RuleMove]] = defaultdict(list)
         self.missed: list[Missed] = []
         self.deleted_jobs: set[int] = set()
+        # The elements of fan-outs: number, job, due time.
+        self.elements: dict[Key, set[tuple[int, int, datetime]]] = defaultdict(set)
         for change in changes:
             getattr(self, f"_see_{change.relation}")(change)
         self.executions: dict[Key, list[Transition]] = defaultdict(list)
@@ -238,7 +246,13 @@ class ObservedHistory:
             row = change.after
             key = Key(row["job_id"], instant(row["scheduled_for"]))
             self.attempts[key, row["attempt"]] = AttemptRow(
-                change.number, change.at, row["outcome"], row["worker_id"], change.transaction
+                change.number,
+                change.at,
+                row["outcome"],
+                row["worker_id"],
+                change.transaction,
+                document(row["error"]).get("type") if row["error"] else None,
+                instant(row.get("finished_at")),
             )
 
     def _see_worker(self, change: Change) -> None:
@@ -254,6 +268,9 @@ class ObservedHistory:
             self.deleted_jobs.add(change.before["id"])
             return
         row = change.after
+        if row["element_of"] is not None:
+            fan_out = Key(row["element_of"], instant(row["element_at"]))
+            self.elements[fan_out].add((row["element_number"], row["id"], instant(row["scheduled_for"])))
         self.jobs[row["id"]].append(
             JobState(
                 change.number,

@@ -11,6 +11,7 @@ from tickwork.model.channel import ChannelDeliveries, ChannelView, QuietHours, S
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
+from tickwork.model.execution_input import ExecutionInput
 from tickwork.model.job import CatchUpView, JobStatus, JobView
 from tickwork.model.notification import Severity
 from tickwork.model.ping import (
@@ -50,6 +51,16 @@ JOB = JobView(
     version=3,
     created_at=NOON,
     updated_at=NOON,
+)
+INPUT = ExecutionInput(
+    execution_id="e5-1",
+    attempt=1,
+    source="job",
+    version=3,
+    current_version=3,
+    task="report",
+    payload={"to": "a@b.c"},
+    http=None,
 )
 EXECUTION = ExecutionView(
     id="e5-1",

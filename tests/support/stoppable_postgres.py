@@ -10,6 +10,7 @@ from typing import Literal
 import asyncpg
 
 from support.postgres_programs import PROGRAMS
+from support.ready_cluster import copy_ready_cluster
 from support.waiting import eventually
 from tickwork.store.embedded.run_postgres_programs import hand_over
 from tickwork.store.embedded.server import EmbeddedPostgres
@@ -21,6 +22,9 @@ class StoppablePostgres(EmbeddedPostgres):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, PROGRAMS)
 
+    def _make_cluster(self) -> None:
+        copy_ready_cluster(self._folder, PROGRAMS)
+
     def follow(self, primary: "StoppablePostgres") -> None:
         """Start as a standby of another one."""
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -30,6 +34,10 @@ class StoppablePostgres(EmbeddedPostgres):
         (self._cluster / ".s.PGSQL.5432.lock").unlink()  # of the other's socket
         self._prepare()
         self._launch()
+
+    async def promote(self) -> None:
+        """Make a standby the primary, on a timeline of its own."""
+        await asyncio.to_thread(self._pg_ctl, "promote")
 
     async def halt(self, how: Literal["fast", "immediate"]) -> None:
         """Fast: every session is told that the server shuts down. Immediate: as if the power failed."""

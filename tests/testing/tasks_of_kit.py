@@ -46,6 +46,20 @@ def total(*, ctx: Context) -> int:
     return sum(parent.result for parent in ctx.parents)
 
 
+@app.task(name="order")
+def order(*, ctx: Context) -> list[object]:
+    page = (ctx.state or {"page": 0})["page"] + 1
+    ctx.checkpoint({"page": page})
+    return [page, ctx.step("pay", max, 1, 2)]
+
+
+@app.task(name="async order")
+async def async_order(*, ctx: Context) -> list[object]:
+    page = (ctx.state or {"page": 0})["page"] + 1
+    await ctx.checkpoint({"page": page})
+    return [page, await ctx.step("pay", asyncio.to_thread, max, 1, 2)]
+
+
 @app.task(name="again")
 def submits_another(left: int) -> None:
     if left:

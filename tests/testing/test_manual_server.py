@@ -9,7 +9,7 @@ from tasks_of_kit import add, app, endless, flaky, greet, hopeless, nightly, sub
 
 from tickwork import Client, ExecutionStatus, Invalid
 from tickwork.testing import AsyncManualServer, ManualServer, StillBusy, TemporaryPostgres
-from tickwork.testing.server_thread import LoopThread
+from tickwork.testing.loop_thread import LoopThread
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

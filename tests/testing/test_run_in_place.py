@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 import pytest
-from tasks_of_kit import add, flaky, greet, hopeless, returns_a_set, total
+from tasks_of_kit import add, async_order, flaky, greet, hopeless, order, returns_a_set, total
 
-from tickwork import Invalid, NoRetry
+from tickwork import Invalid, NoRetry, Task
 from tickwork.testing import LoggedLine, run_task, run_task_async
 
 
@@ -45,6 +45,20 @@ def test_the_context_shows_the_attempt_and_its_time() -> None:
     run = run_task(flaky, {"until": 3}, attempt=3, scheduled_for=at)
     assert run.result == "done"
     assert run.context.scheduled_for == at
+
+
+@pytest.mark.parametrize("task", [order, async_order], ids=["blocking", "async"])
+def test_checkpoints_are_kept_and_those_of_earlier_attempts_can_be_given(
+    task: Task[[], list[object]],
+) -> None:
+    run = run_task(task)
+    assert (run.result, run.states, run.steps) == ([1, 2], [{"page": 1}], {"pay": 2})
+    later = run_task(task, attempt=2, state={"page": 4}, steps={"pay": "stored"})
+    assert (later.result, later.states, later.steps) == ([5, "stored"], [{"page": 5}], {})
+
+
+async def test_also_of_a_blocking_task_in_an_async_test() -> None:
+    assert (await run_task_async(order)).result == [1, 2]
 
 
 def test_results_of_parents_can_be_given() -> None:

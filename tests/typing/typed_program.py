@@ -132,6 +132,26 @@ async def submits() -> None:
     await first.submit_async(2)  # error
 
 
+# A step has the type that its function returns.
+
+
+async def price_of(shop: str) -> float:
+    return float(len(shop))
+
+
+def runs_steps(ctx: Context) -> None:
+    assert_type(ctx.step("count", len, "abc"), int)
+    ctx.checkpoint({"page": 1})
+    ctx.step("count", len, 5)  # error
+
+
+async def awaits_steps(ctx: Context) -> None:
+    assert_type(await ctx.step("price", price_of, "north"), float)
+    await ctx.checkpoint({"page": 1})
+    await ctx.step("price", price_of, 5)  # error
+    await ctx.step("count", len, "abc")  # error
+
+
 # Arguments that do not fit are refused, wherever the context does not hide them.
 
 add.submit("1")  # error

@@ -102,7 +102,7 @@ def test_refuses_values_that_cannot_work(name, text):
 def test_an_unknown_setting_in_the_file_gets_a_suggestion(tmp_path):
     errors = errors_of(toml="databse_url = 'x'\ncolour = 'red'\n", tmp_path=tmp_path)
     assert errors[0].hint == "did you mean database_url?"
-    assert "the settings are database_url, wait_for_database, data_dir" in errors[1].hint
+    assert "the settings are database_url, read_url, wait_for_database, data_dir" in errors[1].hint
 
 
 def test_a_broken_file_is_named(tmp_path):

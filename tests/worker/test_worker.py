@@ -14,10 +14,11 @@ from tickwork.client.worker_websocket import WebSocketLink
 from tickwork.execute import worker as worker_module
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.worker import Worker
+from tickwork.model.checkpoint import StoredCheckpoint
 from tickwork.model.errors import Invalid, NotAllowed
 from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.task import direct_task
-from tickwork.model.worker_protocol import Failure, Outcomes, Run
+from tickwork.model.worker_protocol import Failure, Outcomes, Recall, Recalled, Run
 
 app = App()
 color: ContextVar[str] = ContextVar("color", default="none")
@@ -287,7 +288,10 @@ async def test_a_cancellation_that_comes_after_the_end_does_not_stop_the_worker(
 async def test_the_context_identifies_the_attempt():
     async with working(app) as bench:
         server = await bench.connected()
-        await server.run(run_of("about_me", job=5, attempt=3))
+        run = run_of("about_me", job=5, attempt=3)
+        await server.run(run)
+        await server.expect(Recall)
+        await server.send(Recalled(claim_of(run), StoredCheckpoint(None, {})))
         outcome = await server.outcome()
     scheduled = from_micros(START)
     about = [3, execution_id(5, scheduled), job_id(5), scheduled.isoformat().replace("+00:00", "Z"), False]

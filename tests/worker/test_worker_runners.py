@@ -23,8 +23,9 @@ from tickwork.execute import run_in_slots as slot_module
 from tickwork.execute import worker as worker_module
 from tickwork.execute.worker import Worker
 from tickwork.log_setup import configure_logs
+from tickwork.model.checkpoint import StoredCheckpoint
 from tickwork.model.errors import Invalid
-from tickwork.model.worker_protocol import Outcome, Revoke
+from tickwork.model.worker_protocol import Outcome, Recall, Recalled, Revoke
 
 TESTS = Path(__file__).parents[1]
 
@@ -292,7 +293,10 @@ async def test_a_child_process_runs_one_attempt_after_the_other(children):
 
 async def test_a_child_process_gets_arguments_and_context(children):
     server = await children.connected()
-    await server.run(run_of("describe", '{"words": ["hello", "child"]}', job=7, attempt=2))
+    run = run_of("describe", '{"words": ["hello", "child"]}', job=7, attempt=2)
+    await server.run(run)
+    await server.expect(Recall)
+    await server.send(Recalled(claim_of(run), StoredCheckpoint(None, {})))
     outcome = await server.outcome()
     assert outcome.result is not None
     assert outcome.result.startswith(b'"hello child e7-')

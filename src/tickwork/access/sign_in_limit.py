@@ -4,7 +4,7 @@ from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from time import monotonic
 
-from tickwork.request_rate_limit import RequestRateLimit
+from tickwork.fixed_window_limit import FixedWindowLimit
 
 MOST_FAILURES = 10
 PERIOD = 60.0  # seconds
@@ -13,7 +13,7 @@ _MOST_ADDRESSES = 10_000
 
 class SignInLimit:
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
-        self._limit = RequestRateLimit(MOST_FAILURES, PERIOD, _MOST_ADDRESSES, now)
+        self._limit = FixedWindowLimit(MOST_FAILURES, PERIOD, _MOST_ADDRESSES, now)
 
     def wait(self, address: str) -> float:
         """Seconds until the address may try again; 0 if it may now."""

@@ -45,6 +45,8 @@ class WorkerSocketApp:
     async def _admitted(self, socket: WebSocket) -> Caller:
         headers = dict(socket.scope["headers"])
         check_headers(socket.scope, headers)
+        if not self._node.gateway.accepts_workers:
+            raise Unavailable("this server is stopping: connect to another one")
         caller = await authenticate(self._node, headers)
         require(caller, Scope.WORKER)
         return caller

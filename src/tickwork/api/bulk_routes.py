@@ -27,7 +27,9 @@ from tickwork.model.bulk_action import (
     JobFailure,
 )
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.job import RunningChoice
 
+_CANCELLING = ("cancel", "delete")
 _NO_CONDITIONS = frozenset({"limit", "cursor", "sort", "count", "recent"})
 _Ids = Annotated[list[Text], Meta(min_length=1, max_length=LARGEST_CHUNK)]
 _Tags = Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)]
@@ -54,6 +56,7 @@ class BulkJobsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     filter: JobConditions | None = None  # type: ignore[valid-type]
     ids: _Ids | None = None
     tags: _Tags = []
+    running: RunningChoice = "leave"
     dry_run: bool = False
     cursor: Cursor | None = None
     limit: Limit = 100
@@ -75,8 +78,9 @@ async def change_jobs(call: Call[NoQuery, BulkJobsRequest]) -> Reply:
 
     With `dry_run` the answer only says how many match; if not `exact`, at least so many. Otherwise repeat the request
     with `cursor` set to `next_cursor` until that is null. A job that an action does not work on is listed in `failed`
-    and does not stop the others. `delete` does the same as `cancel` and as DELETE /jobs/{id}. A request whose answer
-    was lost can be repeated; for `run`, with the same `Idempotency-Key`, so that no job runs twice.
+    and does not stop the others. `delete` does the same as `cancel` and as DELETE /jobs/{id}; with `running: cancel`,
+    what runs of the jobs is stopped, too. A request whose answer was lost can be repeated; for `run`, with the same
+    `Idempotency-Key`, so that no job runs twice.
     """
     body, bulk = call.body, call.node.bulk_jobs
     _check(body, tags=body.tags if body.action in ("tag", "untag") else None)
@@ -122,6 +126,8 @@ def _check(body: BulkJobsRequest | BulkExecutionsRequest, tags: list[str] | None
         errors.append(FieldError("tags", "must name at least one tag for this action"))
     if tags is None and isinstance(body, BulkJobsRequest) and body.tags:
         errors.append(FieldError("tags", f"mean nothing to {body.action}", "use the action tag or untag"))
+    if isinstance(body, BulkJobsRequest) and body.running != "leave" and body.action not in _CANCELLING:
+        errors.append(FieldError("running", f"means nothing to {body.action}", "use the action cancel"))
     if errors:
         raise Invalid(errors)
 
@@ -129,7 +135,7 @@ def _check(body: BulkJobsRequest | BulkExecutionsRequest, tags: list[str] | None
 def _change(call: Call[NoQuery, BulkJobsRequest]) -> BulkJobChange:
     header = call.headers.get(KEY_HEADER)
     key = read_key(header) if header is not None else None
-    return BulkJobChange(call.body.action, call.body.tags, key, call.caller.author)
+    return BulkJobChange(call.body.action, call.body.tags, key, call.caller.author, call.body.running)
 
 
 def _jobs_reply(call: Call[Any, Any], chunk: BulkChunk) -> Reply:

@@ -11,8 +11,10 @@ from tickwork.api.auth import bearer
 from tickwork.api.problem import INVALID_CALLBACK_TOKEN, NOT_FOUND, STALE_ATTEMPT, UNAVAILABLE, Refusal
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, Content, Handler, NoQuery, Route, json_content
+from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.errors import BadId
 from tickwork.model.http_target_callback import (
+    CallbackCheckpoint,
     CallbackComplete,
     CallbackFail,
     CallbackHeartbeat,
@@ -37,6 +39,20 @@ async def progress_of_target(call: Call[NoQuery, CallbackProgress]) -> Reply:
     Lines are numbered within their attempt, beginning with `first_line`, so that repeated lines are stored once.
     """
     return json_reply(await call.node.callbacks.progress(*_admit(call), call.body))
+
+
+async def checkpoint_of_target(call: Call[NoQuery, CallbackCheckpoint]) -> Reply:
+    """Store what the target of an HTTP job has done, for the attempts after this one. Counts as a heartbeat.
+
+    A step is stored once: repeating it changes nothing, and another result under its name is refused. A state replaces
+    those of the attempt with a lower `number`.
+    """
+    return json_reply(await call.node.callbacks.checkpoint(*_admit(call), call.body))
+
+
+async def recall_by_target(call: Call[NoQuery, None]) -> Reply:
+    """Show the target of an HTTP job what the attempts of its execution have stored."""
+    return json_reply(await call.node.callbacks.recall(*_admit(call)))
 
 
 async def complete_by_target(call: Call[NoQuery, CallbackComplete]) -> Reply:
@@ -75,6 +91,9 @@ def _refusal() -> Refusal:
     return Refusal(INVALID_CALLBACK_TOKEN, detail, headers=challenge)
 
 
+_PROBLEMS = (INVALID_CALLBACK_TOKEN, NOT_FOUND, STALE_ATTEMPT, UNAVAILABLE)
+
+
 def _route(word: str, handler: Handler, response: Any, body: Content) -> Route:
     return Route(
         "POST",
@@ -83,12 +102,13 @@ def _route(word: str, handler: Handler, response: Any, body: Content) -> Route:
         None,
         response,
         body=body,
-        problems=(INVALID_CALLBACK_TOKEN, NOT_FOUND, STALE_ATTEMPT, UNAVAILABLE),
+        problems=_PROBLEMS,
         keeps_answer=False,
     )
 
 
 _PROGRESS = {"fraction": 0.4, "message": "4 of 10", "log": ["sent 4"], "first_line": 0}
+_CHECKPOINT = {"steps": [{"name": "print", "result": {"pages": 12}}], "state": {"page": 4}, "number": 1}
 _FAIL = {"error": {"type": "OutOfPaper", "message": "the tray is empty"}, "retry_after": "10m"}
 
 ROUTES = (
@@ -101,6 +121,13 @@ ROUTES = (
     _route(
         "progress", progress_of_target, ReportedAttempt, json_content(CallbackProgress, example=_PROGRESS)
     ),
+    _route(
+        "checkpoint",
+        checkpoint_of_target,
+        ReportedAttempt,
+        json_content(CallbackCheckpoint, example=_CHECKPOINT),
+    ),
+    Route("GET", "/v1/callbacks/{id}/checkpoint", recall_by_target, None, CheckpointView, problems=_PROBLEMS),
     _route(
         "complete",
         complete_by_target,

@@ -1,5 +1,7 @@
 """/cluster: the nodes and their database, for operators."""
 
+import msgspec
+
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route
 from tickwork.model.access import DEFAULT_TENANT, Scope
@@ -16,7 +18,16 @@ async def get_cluster(call: Call[NoQuery, None]) -> Reply:
     """
     if call.caller.tenant != DEFAULT_TENANT:
         raise NotAllowed(f"the cluster serves every tenant; use a key of the tenant {DEFAULT_TENANT}")
-    return json_reply(await call.node.cluster.view())
+    await call.node.pause.read()
+    state = call.node.pause.state
+    view = msgspec.structs.replace(
+        await call.node.cluster.view(),
+        paused=state.paused,
+        restored=state.restored,
+        backed_up_at=state.backed_up_at,
+        metrics_read_at=call.node.metrics.read_at,
+    )
+    return json_reply(view)
 
 
 ROUTES = (Route("GET", "/v1/cluster", get_cluster, Scope.ADMIN, ClusterView),)

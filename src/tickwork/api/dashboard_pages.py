@@ -29,6 +29,7 @@ SECTIONS = (  # the first part of every path that the dashboard shows, as in das
     "channels",
     "queues",
     "workers",
+    "tasks",
     "breakers",
     "cluster",
     "events",

@@ -145,6 +145,7 @@ ROUTES = (
         Scope.READ,
         Page[DeadLetterView],
         query=DeadLetterQuery,
+        may_be_stale=True,
     ),
     Route("POST", "/v1/dead-letters/redrive", redrive_dead_letters, Scope.WRITE, Redriven, body=_REDRIVE),
     Route("POST", "/v1/dead-letters/discard", discard_dead_letters, Scope.WRITE, Discarded, body=_DISCARD),

@@ -65,7 +65,15 @@ def _fingerprint(call: Call[NoQuery, Any]) -> int:
 _REDRIVE = json_content(Pace, example={"rate": "100/1m"}, default=Pace())
 
 ROUTES = (
-    Route("GET", "/v1/errors", list_errors, Scope.READ, Page[ErrorGroupView], query=ErrorQuery),
+    Route(
+        "GET",
+        "/v1/errors",
+        list_errors,
+        Scope.READ,
+        Page[ErrorGroupView],
+        query=ErrorQuery,
+        may_be_stale=True,
+    ),
     Route("GET", "/v1/errors/{fingerprint}", get_error, Scope.READ, ErrorGroupView),
     Route("POST", "/v1/errors/{fingerprint}/redrive", redrive_error, Scope.WRITE, Redriven, body=_REDRIVE),
     Route("POST", "/v1/errors/{fingerprint}/discard", discard_error, Scope.WRITE, Discarded),

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import DurationText, JobId, PageQuery, Text, WorkerId, parsed_duration
-from tickwork.api.route import Call, NoQuery, Route
+from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.api.wait_for_execution import WaitQuery, wait_until_ended
 from tickwork.model.access import Scope
 from tickwork.model.execution import (
@@ -20,6 +21,7 @@ from tickwork.model.execution import (
     MissedView,
     WaitingFor,
 )
+from tickwork.model.execution_input import ExecutionInput, ExecutionRetry
 from tickwork.model.field_types import Instant, Page, QueueName
 from tickwork.model.public_ids import parse_execution_id, parse_worker_id
 from tickwork.model.why_waiting import Why
@@ -127,13 +129,36 @@ async def explain_execution(call: Call[NoQuery, None]) -> Reply:
 
 
 async def cancel_execution(call: Call[NoQuery, None]) -> Reply:
-    """Cancel an execution: a pending one never starts, a running one is stopped."""
+    """Cancel an execution: a pending one never starts, a running one is stopped. That of a fan-out takes its elements
+    with it: they are cancelled within a moment."""
     return json_reply(await call.node.history.cancel(call.tenant_id, *call.id(parse_execution_id)))
 
 
-async def retry_execution(call: Call[NoQuery, None]) -> Reply:
-    """Run an execution that failed or was cancelled again: the same execution, with new attempts."""
-    return json_reply(await call.node.dead_letters.retry(call.tenant_id, *call.id(parse_execution_id)))
+async def retry_execution(call: Call[NoQuery, ExecutionRetry]) -> Reply:
+    """Run an execution that failed or was cancelled again: the same execution, with new attempts.
+
+    With `payload`, these attempts get it instead of the job's payload, which stays as it is. It is checked as the job's
+    own would be. The event `execution.edited` says who changed what.
+    """
+    job, scheduled_for = call.id(parse_execution_id)
+    author = call.caller.author
+    retried = await call.node.dead_letters.retry(call.tenant_id, job, scheduled_for, call.body, author)
+    return json_reply(retried)
+
+
+class InputQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    attempt: Annotated[int, Meta(ge=1, le=2**31 - 1, description="the latest one if not given")] | None = None
+
+
+async def get_input(call: Call[InputQuery, None]) -> Reply:
+    """Show what an attempt ran with: task, payload and HTTP call, also when the job was edited since.
+
+    If the attempt has not begun, it is what it would get now. `source` says whether that is the job as it is now, an
+    earlier version of it, or a payload that somebody gave to the execution when retrying it.
+    """
+    job, scheduled_for = call.id(parse_execution_id)
+    history = call.node.history
+    return json_reply(await history.input(call.tenant_id, job, scheduled_for, call.query.attempt))
 
 
 async def _page(
@@ -144,9 +169,21 @@ async def _page(
     return json_reply(page)
 
 
+_RETRY = json_content(
+    ExecutionRetry, example={"payload": {"to": "ann@example.com"}}, default=ExecutionRetry()
+)
+
 ROUTES = (
     Route("GET", "/v1/jobs/{id}/missed", list_missed, Scope.READ, Page[MissedView]),
-    Route("GET", "/v1/executions", list_executions, Scope.READ, ExecutionPage, query=ExecutionQuery),
+    Route(
+        "GET",
+        "/v1/executions",
+        list_executions,
+        Scope.READ,
+        ExecutionPage,
+        query=ExecutionQuery,
+        may_be_stale=True,
+    ),
     Route(
         "GET",
         "/v1/jobs/{id}/executions",
@@ -154,6 +191,7 @@ ROUTES = (
         Scope.READ,
         ExecutionPage,
         query=HistoryQuery,
+        may_be_stale=True,
     ),
     Route(
         "GET",
@@ -164,6 +202,7 @@ ROUTES = (
         query=WaitQuery,
     ),
     Route("GET", "/v1/executions/{id}/attempts", list_attempts, Scope.READ, Page[AttemptView]),
+    Route("GET", "/v1/executions/{id}/input", get_input, Scope.READ, ExecutionInput, query=InputQuery),
     Route("GET", "/v1/executions/{id}/why", explain_execution, Scope.READ, Why),
     Route(
         "POST",
@@ -179,6 +218,7 @@ ROUTES = (
         retry_execution,
         Scope.WRITE,
         ExecutionView,
+        body=_RETRY,
         problems=(CONFLICT,),
     ),
 )

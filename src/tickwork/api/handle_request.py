@@ -19,6 +19,7 @@ from tickwork.api.auth import (
     require,
     session_cookie,
 )
+from tickwork.api.deprecation import with_deprecation
 from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, run_once
 from tickwork.api.problem import (
     BROKEN_BODY,
@@ -47,6 +48,7 @@ from tickwork.api.route import Call, Route
 from tickwork.api.server_sent_events import send_stream
 from tickwork.api.wait_for_execution import cancelled_on_disconnect
 from tickwork.model.access import Caller
+from tickwork.model.stale_reads import allow_stale_reads
 from tickwork.node import Node
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -124,13 +126,16 @@ class Endpoint:
         call = Call(self._node, caller, headers, scope["path_params"], query, body, origin)
         waits = getattr(query, "wait", None)
         if route.waits or (waits and route.method == "GET"):
-            return await cancelled_on_disconnect(receive, route.handler(call))
-        reply = await self._work(route, call, scope, raw)
-        if route.finish and waits and reply.status < _FIRST_REDIRECT:
-            return await cancelled_on_disconnect(receive, route.finish(call, reply))
-        return reply
+            reply = await cancelled_on_disconnect(receive, route.handler(call))
+        else:
+            reply = await self._work(route, call, scope, raw)
+            if route.finish and waits and reply.status < _FIRST_REDIRECT:
+                reply = await cancelled_on_disconnect(receive, route.finish(call, reply))
+        return with_deprecation(reply, route.deprecated, query, body)
 
     async def _work(self, route: Route, call: Call[Any, Any], scope: Scope, raw: RawBody) -> Reply:
+        if route.may_be_stale:
+            return await _read_from_any(route, call)
         if route.method != "POST" or not route.keeps_answer or KEY_HEADER not in call.headers:
             return await route.handler(call)
         request_hash = fingerprint(route.method, scope["path"], scope["query_string"], raw)
@@ -172,6 +177,15 @@ class Endpoint:
             return Refusal(NOT_FOUND, f"there is nothing at {scope['path'][:200]}")
         allowed = ", ".join(sorted(self._routes))
         return Refusal(WRONG_METHOD, f"this path takes {allowed}", headers={"allow": allowed})
+
+
+async def _read_from_any(route: Route, call: Call[Any, Any]) -> Reply:
+    """The answer says so if a replica gave it."""
+    with allow_stale_reads() as reads:
+        reply = await route.handler(call)
+    if not reads.from_replica:
+        return reply
+    return reply._replace(headers={**reply.headers, "tickwork-read-from": "replica"})
 
 
 def origin_of(node: Node, scope: Scope, headers: RawHeaders) -> RequestOrigin:

@@ -320,6 +320,11 @@ class HttpServer(uvicorn.Server):
         """The command handles signals: it stops more than this server."""
         yield
 
+    def close_after_answers(self) -> None:
+        """Tell clients with each answer to come back on another connection, which may lead to another node."""
+        self.config.encoded_headers.append((b"connection", b"close"))
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.ready.set()

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from tickwork.api.auth import require
 from tickwork.api.definition_span import definition_span
 from tickwork.api.openapi import patch_of
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
@@ -13,15 +14,17 @@ from tickwork.api.request_query import PageQuery, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.api.wait_for_execution import WaitQuery, check_wait, with_ended_execution, with_execution
 from tickwork.model.access import Scope
+from tickwork.model.encode_job_target import task_of
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Instant, Page, QueueName
-from tickwork.model.job import HTTP_TASK, JobRequest, JobStatus, JobView, Priority, RunRequest
+from tickwork.model.job import JobRequest, JobStatus, JobView, Priority, RunningChoice, RunRequest
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage, Sort, filter_errors
 from tickwork.model.job_graph import JobGraph
 from tickwork.model.job_health import Health, JobHealthView
-from tickwork.model.public_ids import job_id
+from tickwork.model.public_ids import job_id, parse_job_id
+from tickwork.model.purge_progress import PurgeView
 
 JobPatch = patch_of(JobRequest, "JobPatch")
 MERGE_PATCH = "application/merge-patch+json"
@@ -80,14 +83,16 @@ async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
     """Create a job.
 
     Without a schedule the job is due at once. The answer shows how the schedule was understood. `priority`, `queue`,
-    `timeout` and the fields of `retry` default to what the task's workers announced, if they did. If the job is due
-    only once, `execution_id` names its execution. With `wait` the answer comes when that execution has ended or the
+    `timeout` and the fields of `retry` default to what the task's workers announced, if they did. A task that no worker
+    has offered and nobody has declared is an error, unless `unknown_task` is `wait`: then the executions wait for it,
+    and the payload is checked when the task becomes known. If the job is due only once, `execution_id` names its
+    execution. With `wait` the answer comes when that execution has ended or the
     wait is over, and shows it as `execution`; the job is created even if the answer is lost.
     """
     check_wait(call.query)
     jobs = call.node.jobs
     create = jobs.create_one if call.commits_with_answer else jobs.create_grouped
-    with definition_span(call, "create", call.body.task or HTTP_TASK) as traceparent:
+    with definition_span(call, "create", task_of(call.body)) as traceparent:
         job = await create(call.tenant_id, call.body, call.requester(traceparent))
     return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})
 
@@ -163,10 +168,46 @@ async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
     return _job_reply(edited)
 
 
-async def cancel_job(call: Call[NoQuery, None]) -> Reply:
-    """Cancel a job: it has no further executions."""
+class CancelQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    running: Annotated[RunningChoice, Meta(description="cancel: what runs of the job is stopped, too")] = (
+        "leave"
+    )
+    purge: Annotated[Literal["true"], Meta(description="delete the job and everything about it")] | None = (
+        None
+    )
+
+
+async def cancel_job(call: Call[CancelQuery, None]) -> Reply:
+    """Cancel a job, or delete it for good.
+
+    A cancelled job has no further executions; those that wait are cancelled, a fan-out with its elements. What runs
+    goes on, unless `running=cancel`: then it is cancelled in the same transaction, and its workers are told to stop
+    it. The request can be repeated.
+
+    With `purge=true` the job is deleted, too, with its executions, attempts, logs, dead letters, events and
+    notifications. That needs the scope `admin`, and is refused while something of the job runs, unless
+    `running=cancel`, or while other jobs depend on it. The answer is 200 when everything is gone, and 202 when the rest
+    is deleted in the background: see GET /jobs/{id}/purge. The key of the job is free at once. Statistics keep their
+    counts.
+    """
+    query, author = call.query, call.caller.author
+    if query.purge is None:
+        job = await call.job()
+        cancelled = await call.node.jobs.cancel(call.tenant_id, job, call.if_match(), author, query.running)
+        return _job_reply(cancelled)
+    require(call.caller, Scope.ADMIN)
     job = await call.job()
-    return _job_reply(await call.node.jobs.cancel(call.tenant_id, job, call.if_match(), call.caller.author))
+    purge = await call.node.purges.purge(call.tenant_id, job, call.if_match(), author, query.running)
+    location = {"location": f"/v1/jobs/{purge.job_id}/purge"}
+    return json_reply(purge, 200 if purge.status == "completed" else 202, location)
+
+
+async def get_purge(call: Call[NoQuery, None]) -> Reply:
+    """Show how far the purge of a job has come.
+
+    It is known for as long as the history is kept. The job is named by its id: its key is free.
+    """
+    return json_reply(await call.node.purges.progress(call.tenant_id, call.id(parse_job_id)))
 
 
 async def pause_job(call: Call[NoQuery, None]) -> Reply:
@@ -182,11 +223,14 @@ async def resume_job(call: Call[NoQuery, None]) -> Reply:
 async def run_job(call: Call[WaitQuery, RunRequest]) -> Reply:
     """Run a job now, whatever its schedule.
 
-    It runs even if another execution of the job has not ended, unless `overlap` says otherwise. With `wait` the
+    It runs even if another execution of the job has not ended, unless `overlap` says otherwise. With `worker` it waits
+    for the worker of that name, whatever others could run it. With `wait` the
     answer comes when the execution has ended or the wait is over.
     """
     check_wait(call.query)
-    execution = await call.node.runs.run(call.tenant_id, await call.job(), call.body.overlap)
+    execution = await call.node.runs.run(
+        call.tenant_id, await call.job(), call.body.overlap, call.body.worker
+    )
     return json_reply(execution, 201, {"location": f"/v1/executions/{execution.id}"})
 
 
@@ -224,13 +268,23 @@ ROUTES = (
         problems=_CREATING,
         finish=with_execution,
     ),
-    Route("GET", "/v1/jobs", list_jobs, Scope.READ, JobPage, query=JobQuery),
+    Route("GET", "/v1/jobs", list_jobs, Scope.READ, JobPage, query=JobQuery, may_be_stale=True),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
     Route("GET", "/v1/jobs/{id}/changes", list_job_changes, Scope.READ, Page[JobChange], query=PageQuery),
     Route("GET", "/v1/jobs/{id}/health", get_health, Scope.READ, JobHealthView),
     Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph, query=GraphQuery),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
-    Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),
+    Route(
+        "DELETE",
+        "/v1/jobs/{id}",
+        cancel_job,
+        Scope.WRITE,
+        JobView,
+        query=CancelQuery,
+        problems=_VERSIONED,
+        also=((200, PurgeView), (202, PurgeView)),
+    ),
+    Route("GET", "/v1/jobs/{id}/purge", get_purge, Scope.READ, PurgeView),
     Route(
         "POST",
         "/v1/jobs/{id}/run",

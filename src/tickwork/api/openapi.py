@@ -221,6 +221,9 @@ def _operation(route: Route, schema_of: dict[Any, Schema], queries: dict[str, Sc
         "parameters": [*_parameters(route, queries)],
         "responses": {**_successes(route, schema_of), **_problems(route, schema_of)},
     }
+    if route.deprecated:
+        operation["deprecated"] = True
+        operation["description"] = f"{route.deprecated.words} {operation['description']}"
     if route.scope is None:
         operation["security"] = []
     elif not route.by_session:
@@ -244,11 +247,16 @@ def _parameters(route: Route, queries: dict[str, Schema]) -> Iterator[Schema]:
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
     if route.query:
         for name, schema in queries[route.query.__name__]["properties"].items():
-            yield {"name": name, "in": "query", "schema": _never_null(schema)}
+            mark = {"deprecated": True} if _is_deprecated(schema) else {}
+            yield {"name": name, "in": "query", "schema": _never_null(schema), **mark}
     if route.method == "POST" and route.keeps_answer:
         yield _IDEMPOTENCY_KEY
     if problem.STALE in route.problems:
         yield _IF_MATCH
+
+
+def _is_deprecated(schema: Schema) -> bool:
+    return any(choice.get("deprecated") for choice in (schema, *schema.get("anyOf", ())))
 
 
 def _never_null(schema: Schema) -> Schema:

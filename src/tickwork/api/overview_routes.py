@@ -14,4 +14,4 @@ async def get_overview(call: Call[NoQuery, None]) -> Reply:
     return json_reply(await call.node.overview.view(call.tenant_id))
 
 
-ROUTES = (Route("GET", "/v1/overview", get_overview, Scope.READ, OverviewView),)
+ROUTES = (Route("GET", "/v1/overview", get_overview, Scope.READ, OverviewView, may_be_stale=True),)

@@ -25,7 +25,7 @@ from tickwork.model.explain_type_errors import MOST_ERRORS
 MEDIA = "application/problem+json"
 TYPES_PATH = "/docs/problems"
 TRY_AGAIN = {"retry-after": "2"}  # seconds
-_UNAVAILABLE_DETAIL = "the server cannot use its database just now"  # the details are for the log only
+_UNAVAILABLE_DETAIL = "the server cannot use its database just now"  # the error itself is for the log only
 _log = structlog.get_logger()
 
 
@@ -189,7 +189,8 @@ UNAVAILABLE = ProblemType(
     503,
     "The server cannot answer just now",
     "The database cannot be reached or cannot store anything at the moment, or too many large requests came at "
-    "once. Repeat the request after `Retry-After` seconds; with the same `Idempotency-Key` it takes effect only once.",
+    "once. `detail` names the cause, such as a full disk. Repeat the request after `Retry-After` seconds; with the "
+    "same `Idempotency-Key` it takes effect only once.",
 )
 TOO_MANY_CONNECTIONS = ProblemType(
     "too-many-connections",
@@ -297,7 +298,8 @@ def _expected_refusal(error: Exception) -> Refusal | None:
         kind = KEY_REUSED if isinstance(error, KeyReused) else INVALID
         return Refusal(kind, _summary(error.errors), error.errors)
     if isinstance(error, Unavailable):
-        return Refusal(UNAVAILABLE, _UNAVAILABLE_DETAIL, headers=TRY_AGAIN)
+        cause = f": it {error.cause}" if error.cause else ""
+        return Refusal(UNAVAILABLE, f"{_UNAVAILABLE_DETAIL}{cause}", headers=TRY_AGAIN)
     if isinstance(error, QueueFull):
         return Refusal(QUEUE_FULL, str(error), headers=TRY_AGAIN)
     kinds = (kind for errors, kind in _KINDS.items() if isinstance(error, errors))

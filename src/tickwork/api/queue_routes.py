@@ -20,10 +20,10 @@ async def get_queue(call: Call[NoQuery, None]) -> Reply:
 
 
 async def set_queue(call: Call[NoQuery, QueueSettings]) -> Reply:
-    """Set all limits of a queue.
+    """Set all limits of a queue, and its priority among the queues.
 
-    A limit that is left out is removed. Limits may be set before the first job names the queue; a paused queue stays
-    paused.
+    A limit that is left out is removed, and the priority becomes `normal`. Limits may be set before the first job names
+    the queue; a paused queue stays paused.
     """
     return json_reply(await call.node.queues.set(call.tenant_id, call.path["name"], call.body))
 
@@ -41,7 +41,7 @@ async def resume_queue(call: Call[NoQuery, None]) -> Reply:
     return json_reply(await call.node.queues.resume(call.tenant_id, call.path["name"]))
 
 
-_BODY = json_content(QueueSettings, example={"max_running": 10, "rate": "100/1m", "max_backlog": 1000})
+_BODY = json_content(QueueSettings, example={"max_running": 10, "rate": "100/1m", "priority": "high"})
 
 ROUTES = (
     Route("GET", "/v1/queues", list_queues, Scope.READ, Page[QueueView], query=PageQuery),

@@ -1,6 +1,7 @@
 """The protocol of REST workers: they register, send heartbeats, claim executions, and report on their attempts."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -8,14 +9,18 @@ from tickwork.api.problem import CONFLICT, LEASE_GONE, STALE_ATTEMPT
 from tickwork.api.reply import TSV, Reply, TsvLine, json_reply, tsv_reply, wants_tsv
 from tickwork.api.route import Call, Content, Handler, NoQuery, Route, json_content
 from tickwork.model.access import Scope
+from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.public_ids import parse_execution_id, parse_worker_id
 from tickwork.model.rest_worker import (
+    CheckpointReport,
     ClaimedWork,
     ClaimRequest,
     CompleteReport,
     FailReport,
     Heartbeat,
+    HeartbeatReport,
     ProgressReport,
+    RecallRequest,
     RegisteredWorker,
     ReportedAttempt,
     StartReport,
@@ -34,14 +39,16 @@ async def register_worker(call: Call[NoQuery, WorkerRequest]) -> Reply:
     return json_reply(worker, 201)
 
 
-async def heartbeat_worker(call: Call[NoQuery, None]) -> Reply:
+async def heartbeat_worker(call: Call[NoQuery, HeartbeatReport]) -> Reply:
     """Renew the lease of a worker, and learn which attempts it must stop.
 
-    An attempt is listed until its end is reported with `complete` or `fail`. As `text/tab-separated-values`: `lease`
-    and its seconds; `drain` if the worker must drain; for each attempt to stop, `stop`, the id of the execution, the
-    number of the attempt and the reason.
+    The body may be empty. `load` is what the worker measured of its machine; `labels` and `resources` replace those
+    that it had, and its next claim gets what fits them. An attempt is listed until its end is reported with `complete`
+    or `fail`. As `text/tab-separated-values`: `lease` and its seconds; `drain` if the worker must drain; for each
+    attempt to stop, `stop`, the id of the execution, the number of the attempt and the reason.
     """
-    heartbeat = await call.node.rest_workers.heartbeat(call.caller, call.id(parse_worker_id))
+    worker = call.id(parse_worker_id)
+    heartbeat = await call.node.rest_workers.heartbeat(call.caller, worker, call.body)
     return tsv_reply(_heartbeat_lines(heartbeat)) if wants_tsv(call.headers) else json_reply(heartbeat)
 
 
@@ -68,6 +75,25 @@ async def report_progress(call: Call[NoQuery, ProgressReport]) -> Reply:
     Lines are numbered within their attempt, beginning with `first_line`, so that repeated lines are stored once.
     """
     return json_reply(await call.node.reports.progress(call.caller, *call.id(parse_execution_id), call.body))
+
+
+async def store_checkpoint(call: Call[NoQuery, CheckpointReport]) -> Reply:
+    """Store steps that are done, a new state, or both, for the attempts after this one.
+
+    A step is stored once: repeating it changes nothing, and another result under its name is refused. A state replaces
+    those of the attempt with a lower `number`.
+    """
+    return json_reply(
+        await call.node.reports.checkpoint(call.caller, *call.id(parse_execution_id), call.body)
+    )
+
+
+async def recall_checkpoint(call: Call[NoQuery, RecallRequest]) -> Reply:
+    """Show a worker what the attempts of an execution have stored, so that its attempt goes on from there.
+
+    Nothing is stored before the first attempt, so only a later one needs this.
+    """
+    return json_reply(await call.node.reports.recall(call.caller, *call.id(parse_execution_id), call.body))
 
 
 async def complete_execution(call: Call[NoQuery, CompleteReport]) -> Reply:
@@ -97,13 +123,13 @@ def _claim_lines(work: ClaimedWork) -> Iterator[TsvLine]:
         yield "run", run.id, run.attempt, run.task, run.timeout, *times, payload
 
 
-def _route(word: str, handler: Handler, body: Content) -> Route:
+def _route(word: str, handler: Handler, body: Content, response: Any = ReportedAttempt) -> Route:
     return Route(
         "POST",
         f"/v1/executions/{{id}}/{word}",
         handler,
         Scope.WORKER,
-        ReportedAttempt,
+        response,
         body=body,
         problems=(STALE_ATTEMPT,),
         by_session=False,
@@ -112,6 +138,12 @@ def _route(word: str, handler: Handler, body: Content) -> Route:
 
 
 _PROGRESS = {"attempt": 1, "fraction": 0.4, "message": "4 of 10", "log": ["sent 4"], "first_line": 0}
+_CHECKPOINT = {
+    "attempt": 2,
+    "steps": [{"name": "charge", "result": {"receipt": 17}, "took": 0.8}],
+    "state": {"page": 4},
+    "number": 1,
+}
 _FAIL = {"attempt": 1, "error": {"type": "SmtpError", "message": "450 mailbox busy"}, "retry_after": "30s"}
 _REGISTER = json_content(
     WorkerRequest,
@@ -122,6 +154,11 @@ _REGISTER = json_content(
         "slots": 2,
         "labels": {"region": "eu"},
     },
+)
+_HEARTBEAT = json_content(
+    HeartbeatReport,
+    example={"load": {"cpu": 0.4, "disk_used": 90_000_000_000}, "resources": {"storage": "10Gi"}},
+    default=HeartbeatReport(),
 )
 _CLAIM = json_content(ClaimRequest, example={"max": 2, "wait": 20}, default=ClaimRequest())
 
@@ -143,6 +180,7 @@ ROUTES = (
         heartbeat_worker,
         Scope.WORKER,
         Heartbeat,
+        body=_HEARTBEAT,
         problems=(CONFLICT, LEASE_GONE),
         also_media=(TSV,),
         by_session=False,
@@ -163,6 +201,8 @@ ROUTES = (
     ),
     _route("start", start_execution, json_content(StartReport, example={"attempt": 1})),
     _route("progress", report_progress, json_content(ProgressReport, example=_PROGRESS)),
+    _route("checkpoint", store_checkpoint, json_content(CheckpointReport, example=_CHECKPOINT)),
+    _route("recall", recall_checkpoint, json_content(RecallRequest, example={"attempt": 2}), CheckpointView),
     _route(
         "complete",
         complete_execution,

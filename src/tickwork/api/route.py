@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from tickwork.access.trusted_proxies import UNKNOWN_ORIGIN, RequestOrigin
+from tickwork.api.deprecation import Deprecation
 from tickwork.api.problem import NOT_FOUND, ProblemType, Refusal
 from tickwork.api.repeated_headers_and_request_id import RawHeaders
 from tickwork.api.reply import JSON, Reply
@@ -130,4 +131,6 @@ class Route(NamedTuple):
     finish: Finish | None = None  # completes the response after the commit, if the query asks to wait
     by_session: bool = True  # False: only with an API key, never with the cookie of a session
     answers_in_outage: bool = False  # even if the database, which knows the keys, is away
+    may_be_stale: bool = False  # a replica of the database may answer, a few seconds behind
     keeps_answer: bool = True  # for Idempotency-Key; False for a POST that is safe to repeat anyway
+    deprecated: Deprecation | None = None  # it will be removed

@@ -54,4 +54,6 @@ async def read_stats(call: Call[StatsQuery, None]) -> Reply:
     )
 
 
-ROUTES = (Route("GET", "/v1/stats", read_stats, Scope.READ, StatisticsSeries, query=StatsQuery),)
+ROUTES = (
+    Route("GET", "/v1/stats", read_stats, Scope.READ, StatisticsSeries, query=StatsQuery, may_be_stale=True),
+)

@@ -40,4 +40,8 @@ async def get_timeline(call: Call[TimelineQuery, None]) -> Reply:
     )
 
 
-ROUTES = (Route("GET", "/v1/timeline", get_timeline, Scope.READ, TimelineView, query=TimelineQuery),)
+ROUTES = (
+    Route(
+        "GET", "/v1/timeline", get_timeline, Scope.READ, TimelineView, query=TimelineQuery, may_be_stale=True
+    ),
+)

@@ -81,5 +81,6 @@ ROUTES = (
         DueTimePage,
         query=UpcomingQuery,
         also=((200, DueTimeCounts),),
+        may_be_stale=True,
     ),
 )

@@ -17,4 +17,14 @@ async def list_workflows(call: Call[PageQuery, None]) -> Reply:
     return json_reply(await call.node.workflows.page(call.tenant_id, call.query.limit, call.query.cursor))
 
 
-ROUTES = (Route("GET", "/v1/workflows", list_workflows, Scope.READ, Page[WorkflowView], query=PageQuery),)
+ROUTES = (
+    Route(
+        "GET",
+        "/v1/workflows",
+        list_workflows,
+        Scope.READ,
+        Page[WorkflowView],
+        query=PageQuery,
+        may_be_stale=True,
+    ),
+)

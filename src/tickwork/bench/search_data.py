@@ -136,6 +136,7 @@ SELECT job_id, 1, 1, max(finished_at), max(finished_at) FROM (
     WHERE v.tenant_id = 1 AND v.kind = 'execution.failed' AND v.scheduled_for >= $1
 ) f GROUP BY job_id
 """
+_IS_INDEXED = "SELECT indexed_to >= (SELECT max(id) FROM tickwork.job) FROM tickwork.job_index"
 
 
 class SearchData(NamedTuple):
@@ -243,17 +244,21 @@ async def index_all(cluster: BenchCluster, progress: ProgressLine) -> IndexTimes
     store = Database(cluster.database_url, size=2)
     await store.open()
     index = PostgresJobIndex(store, wait_for=1, settle_after=timedelta(0))
-    counts, seconds = [0, 0], [0.0, 0.0]
+    indexed = settled = 0
     try:
-        for number, (name, step) in enumerate((("indexed", index.index), ("settled", index.settle))):
-            begun = perf_counter()
-            while done := await step():
-                counts[number] += done
-                progress.update(f"{name}: {counts[number]:,}")
-            seconds[number] = perf_counter() - begun
+        begun = perf_counter()
+        # A step may have nothing to do yet: it ends what the server began before there were jobs.
+        while not await cluster.database.fetchval(_IS_INDEXED):
+            indexed += await index.index()
+            progress.update(f"indexed: {indexed:,}")
+        between = perf_counter()
+        while done := await index.settle():
+            settled += done
+            progress.update(f"settled: {settled:,}")
+        ended = perf_counter()
     finally:
         await store.close()
-    return IndexTimes(counts[0], seconds[0], counts[1], seconds[1])
+    return IndexTimes(indexed, between - begun, settled, ended - between)
 
 
 async def let_rest(cluster: BenchCluster, progress: ProgressLine) -> None:

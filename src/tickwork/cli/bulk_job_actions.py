@@ -9,7 +9,7 @@ from tickwork.cli.exit_codes import CONFLICT
 from tickwork.cli.output import say
 from tickwork.client.sync_client import Client
 from tickwork.model.bulk_action import JobAction
-from tickwork.model.job import PRIORITIES, JobStatus
+from tickwork.model.job import PRIORITIES, JobStatus, RunningChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _CHUNK = 100
@@ -54,7 +54,9 @@ def job_choice(action: str, options: dict[str, Any]) -> JobChoice:
     return JobChoice(list(jobs), None if jobs else filters, yes)
 
 
-def change_jobs(client: Client, action: JobAction, choice: JobChoice) -> None:
+def change_jobs(
+    client: Client, action: JobAction, choice: JobChoice, running: RunningChoice | None = None
+) -> None:
     """Say how many, ask, then act on chunk after chunk. Ctrl-C stops between two chunks at the latest."""
     chosen: dict[str, Any] = {"ids": choice.ids} if choice.ids else {"filter": choice.filter}
     plan = client.plan_bulk_jobs(action, **chosen)
@@ -66,7 +68,7 @@ def change_jobs(client: Client, action: JobAction, choice: JobChoice) -> None:
         click.confirm(f"{action.capitalize()} {count}?", abort=True, err=True)
     done, failed, cursor = 0, 0, None
     while True:
-        part = client.bulk_jobs(action, **chosen, limit=_CHUNK, cursor=cursor)
+        part = client.bulk_jobs(action, **chosen, running=running, limit=_CHUNK, cursor=cursor)
         done += part.done
         for failure in part.failed[: max(0, _MOST_SHOWN - failed)]:
             say(f"{failure.job_id}: {failure.detail}")

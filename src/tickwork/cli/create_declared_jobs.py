@@ -28,11 +28,14 @@ async def create_declared_jobs(jobs: Sequence[JobRequest], address: Address) -> 
 async def _try_to_create_job(client: AsyncClient, jobs: Sequence[JobRequest]) -> bool:
     """False if it is too early: a server accepts jobs only for tasks that a worker has offered."""
     try:
-        offered = {task.name for task in (await client.list_tasks()).items}
-        if not {job.task for job in jobs} <= offered:
+        known = {task.name: task for task in (await client.list_tasks()).items}
+        if not {job.task for job in jobs} <= known.keys():
             return False
         for job in jobs:
-            await _create_job(client, job)
+            if known[job.task or ""].retired_at:
+                _log.warning("a declared job is left as it is: its task is retired", task=job.task)
+            else:
+                await _create_job(client, job)
     except Unavailable as error:
         _log.warning("declared jobs are not stored yet", error=str(error))
         return False

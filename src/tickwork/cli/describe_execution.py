@@ -1,10 +1,13 @@
 """The history of an execution in plain sentences, attempt by attempt: what `tickwork execution get` prints."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 
+from tickwork.cli.describe_checkpoint import checkpoint_paragraphs, is_empty
+from tickwork.cli.format_elapsed import format_elapsed, format_seconds
 from tickwork.cli.output import absolute, as_json, full, relative
+from tickwork.model.checkpoint import EMPTY_CHECKPOINT, CheckpointView
 from tickwork.model.execution import (
     AttemptOutcome,
     AttemptView,
@@ -15,7 +18,6 @@ from tickwork.model.execution import (
 )
 
 _INDENT = "    "
-_WHOLE_SECONDS_FROM = 10  # seconds, from which fractions are not shown
 _TRIGGER_TEXTS = {
     Trigger.SCHEDULE: "by its schedule",
     Trigger.MANUAL: "run manually",
@@ -33,13 +35,22 @@ _WAITING_TEXTS = {
 }
 
 
-def describe_execution(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
+def describe_execution(
+    execution: ExecutionView,
+    attempts: Sequence[AttemptView],
+    now: datetime,
+    ran_with: str = "",
+    checkpoint: CheckpointView = EMPTY_CHECKPOINT,
+) -> str:
+    """`ran_with`: what its latest attempt ran with, in words."""
     paragraphs = [
         summary_line(execution),
         _identity_and_times(execution, attempts, now),
+        ran_with,
         *attempt_paragraphs(execution, attempts, now),
+        *checkpoint_paragraphs(checkpoint),
         *result_or_error(execution, attempts),
-        next_steps(execution),
+        next_steps(execution, goes_on=not is_empty(checkpoint)),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
@@ -126,13 +137,20 @@ def _outcome_text(attempt: AttemptView, now: datetime) -> str:
     took = _elapsed_text(attempt)
     texts = {
         None: _still_running_text(attempt, now),
-        AttemptOutcome.COMPLETED: f" and completed{took}.",
-        AttemptOutcome.FAILED: f" and failed{took}:\n{_error(attempt)}",
+        AttemptOutcome.COMPLETED: f" and completed{took}.{_usage_text(attempt)}",
+        AttemptOutcome.FAILED: f" and failed{took}:\n{_error(attempt)}{_usage_text(attempt, start=chr(10))}",
         AttemptOutcome.LOST: f". {_loss_text(attempt)}.{_last_log_line(attempt)}",
         AttemptOutcome.SNOOZED: f" and asked{took} to run again later. That uses no attempt.",
-        AttemptOutcome.CANCELLED: f" and was cancelled{took}.",
+        AttemptOutcome.CANCELLED: f" and was cancelled{took}.{_usage_text(attempt)}",
     }
     return texts[attempt.outcome]
+
+
+def _usage_text(attempt: AttemptView, start: str = " ") -> str:
+    if attempt.usage is None:
+        return ""
+    memory = f"{attempt.usage.peak_memory / 1024**2:.1f} MiB"
+    return f"{start}It used {format_seconds(attempt.usage.cpu_seconds)} of CPU time and {memory} of memory at most."
 
 
 def _still_running_text(attempt: AttemptView, now: datetime) -> str:
@@ -146,7 +164,7 @@ def _still_running_text(attempt: AttemptView, now: datetime) -> str:
 def _loss_text(attempt: AttemptView) -> str:
     if attempt.error:
         return full(f"It was lost: {attempt.error.message}")
-    found = "" if attempt.silent_for is None else f"; found after {_format_seconds(attempt.silent_for)}"
+    found = "" if attempt.silent_for is None else f"; found after {format_seconds(attempt.silent_for)}"
     return f"Its worker stopped answering{found}"
 
 
@@ -193,8 +211,9 @@ def result_or_error(execution: ExecutionView, attempts: Sequence[AttemptView]) -
         yield f"The last lines that attempt {attempts[-1].attempt} logged:\n{indented(tail)}"
 
 
-def next_steps(execution: ExecutionView) -> str:
-    steps = dict(_commands(execution))
+def next_steps(execution: ExecutionView, *, goes_on: bool = False) -> str:
+    """`goes_on`: another attempt goes on from a checkpoint."""
+    steps = dict(_commands(execution, goes_on))
     if not steps:
         return ""
     width = max(map(len, steps))
@@ -202,15 +221,15 @@ def next_steps(execution: ExecutionView) -> str:
     return "\n".join(["What you can do:", *lines])
 
 
-def _commands(execution: ExecutionView) -> Iterator[tuple[str, str]]:
+def _commands(execution: ExecutionView, goes_on: bool) -> Iterator[tuple[str, str]]:
     of_execution = "tickwork execution {} " + execution.id
     match execution.status:
         case ExecutionStatus.FAILED:
             yield of_execution.format("logs"), "read its log"
-            yield of_execution.format("retry"), "run it again"
+            yield from _retries(of_execution, goes_on)
             yield f"tickwork dead-letter discard {execution.id}", "discard it"
         case ExecutionStatus.CANCELLED:
-            yield of_execution.format("retry"), "run it again"
+            yield from _retries(of_execution, goes_on)
         case ExecutionStatus.RUNNING:
             yield of_execution.format("logs -f"), "follow its log"
             yield of_execution.format("cancel"), "stop it"
@@ -220,26 +239,17 @@ def _commands(execution: ExecutionView) -> Iterator[tuple[str, str]]:
             yield "tickwork worker list", "list workers and the tasks they offer"
 
 
+def _retries(of_execution: str, goes_on: bool) -> Iterator[tuple[str, str]]:
+    if goes_on:
+        yield of_execution.format("retry"), "run it again, from its checkpoint"
+        yield of_execution.format("retry --fresh"), "run it again, from the beginning"
+    else:
+        yield of_execution.format("retry"), "run it again"
+
+
 def ordinal(number: int) -> str:
     suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
     return f"{number}{suffix}"
-
-
-def format_elapsed(duration: timedelta) -> str:
-    return _format_seconds(max(duration.total_seconds(), 0.0))
-
-
-def _format_seconds(seconds: float) -> str:
-    """Rounded to a readable precision: 5ms, 2.5s, 41s, 3m20s, 2h05m."""
-    if seconds < 1:
-        return f"{max(round(seconds * 1000), 1)}ms"
-    if seconds < _WHOLE_SECONDS_FROM:
-        return f"{seconds:.1f}".removesuffix(".0") + "s"
-    minutes, left = divmod(round(seconds), 60)
-    if not minutes:
-        return f"{left}s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{left:02}s"
 
 
 def indented(text: str) -> str:

@@ -6,14 +6,15 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Literal
 
 import click
 import httpx2
 import msgspec
 
+from tickwork.cli.doctor_finding import Finding
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.output import Columns, absolute, output_option, show_page
+from tickwork.cli.production_checklist import check_archive, check_production
 from tickwork.cli.settings_and_client import find_address, read_settings
 from tickwork.cli.wait_for_database import readable_postgres_errors
 from tickwork.client.argument_types import Problem
@@ -52,13 +53,6 @@ FROM pg_class WHERE relnamespace = 'tickwork'::regnamespace AND relkind = 'p'
 """
 
 
-class Finding(msgspec.Struct, frozen=True):
-    status: Literal["ok", "warn", "fail"]
-    what: str
-    found: str
-    fix: str = ""
-
-
 _COLUMNS: Columns[Finding] = {
     "": lambda finding: finding.status,
     "what": lambda finding: finding.what,
@@ -69,11 +63,13 @@ _COLUMNS: Columns[Finding] = {
 
 @click.command()
 @click.option("--database-url", metavar="URL", help="postgresql://user:password@host/name")
+@click.option("--production", is_flag=True, help="Go through the checklist for production as well.")
 @output_option
-def command(database_url: str | None, output: str) -> None:
+def command(database_url: str | None, production: bool, output: str) -> None:
     """Check the installation, and say how to fix it.
 
-    Checks settings, time zones, data folder, database and server. Exits with 1 if something must be fixed.
+    Checks settings, time zones, data folder, database and server. Exits with 1 if something must be fixed. With
+    --production also: nodes, workers, clocks, connections, partitions, disk, backups, metrics, keys, TLS, channels.
     """
     settings, _ = read_settings(database_url=database_url)
     configure_logs(settings.log_format, settings.log_level)  # keep logs out of the output
@@ -81,8 +77,8 @@ def command(database_url: str | None, output: str) -> None:
         *_check_variables(),
         *_check_time_zones(),
         *_check_data_folder(settings),
-        *_check_database(settings),
-        *_check_server(settings),
+        *_check_database(settings, production=production),
+        *_check_server(settings, production=production),
     ]
     show_page(Page(findings), _COLUMNS, output)
     if any(finding.status == "fail" for finding in findings):
@@ -118,7 +114,7 @@ def _check_data_folder(settings: Settings) -> Iterator[Finding]:
         yield Finding("ok", "data folder", f"only you can read {key}")
 
 
-def _check_server(settings: Settings) -> Iterator[Finding]:
+def _check_server(settings: Settings, *, production: bool) -> Iterator[Finding]:
     try:
         address = find_address(settings)
     except TickworkError as error:
@@ -134,6 +130,8 @@ def _check_server(settings: Settings) -> Iterator[Finding]:
         yield Finding("ok", "server", f"{address.url}: {found}")
         yield _readiness(address)
         yield from _nodes(address)
+        if production:
+            yield from check_production(settings, address)
 
 
 def _readiness(address: Address) -> Finding:
@@ -191,23 +189,24 @@ def _scope_of_key(address: Address) -> str:
         return "the key is an admin key"
 
 
-def _check_database(settings: Settings) -> Iterator[Finding]:
+def _check_database(settings: Settings, *, production: bool) -> Iterator[Finding]:
     if settings.database_url is None:
         yield Finding("ok", "database", "none set: `tickwork up` runs its own")
         return
     try:
         with readable_postgres_errors():
-            yield from asyncio.run(_database_findings(settings.database_url))
+            yield from asyncio.run(_database_findings(settings.database_url, production=production))
     except TickworkError as error:
         fix = "check --database-url, and that PostgreSQL runs there as a primary"
         yield Finding("fail", "database", str(error), fix)
 
 
-async def _database_findings(url: str) -> list[Finding]:
+async def _database_findings(url: str, *, production: bool) -> list[Finding]:
     database = Database(url, size=1)
     await database.open()
     try:
-        return [finding async for finding in _check_connected(database, url)]
+        findings = [finding async for finding in _check_connected(database, url)]
+        return [*findings, await check_archive(database)] if production else findings
     finally:
         await database.close()
 

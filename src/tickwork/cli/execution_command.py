@@ -8,9 +8,11 @@ from typing import Any
 import click
 import msgspec
 
+from tickwork.cli.describe_checkpoint import checkpoint_paragraphs, is_empty
 from tickwork.cli.describe_execution import describe_execution, first_due, next_due, summary_line
+from tickwork.cli.describe_execution_input import input_lines
 from tickwork.cli.exit_codes import FAILED
-from tickwork.cli.option_types import duration, past
+from tickwork.cli.option_types import duration, json_value, past
 from tickwork.cli.output import (
     Columns,
     absolute,
@@ -37,6 +39,11 @@ _COLOURS = {"debug": "bright_black", "warning": "yellow", "error": "red", "criti
 _LEVEL_WIDTH = 8
 _TIME_WIDTH = 12
 _RULE = "──"
+
+
+def _given_json(text: str) -> tuple[Any]:
+    """In a tuple, because null is a payload, too."""
+    return (json_value(text),)
 
 
 def _took(started_at: datetime | None, finished_at: datetime | None) -> str | None:
@@ -157,12 +164,30 @@ def list_(client: Client, **filters: Any) -> Page[ExecutionView]:
 @output_option
 @with_client
 def get(client: Client, execution_id: str, output: str) -> None:
-    """Show the history of an execution: its attempts, and its result or error."""
+    """Show the history of an execution: its attempts, what they stored, and its result or error."""
     execution = client.get_execution(execution_id)
     if output != "table":
         return show_item(execution, EXECUTION_FIELDS, output)
-    attempts = client.list_attempts(execution_id).items
-    return _echo_with_bold_title(describe_execution(execution, attempts, datetime.now(UTC)).splitlines())
+    attempts, checkpoint = client.list_attempts(execution_id).items, client.get_checkpoint(execution_id)
+    given = client.get_execution_input(execution_id)
+    ran_with = "" if given.source == "job" else input_lines(given)
+    story = describe_execution(execution, attempts, datetime.now(UTC), ran_with, checkpoint)
+    return _echo_with_bold_title(story.splitlines())
+
+
+@command.command("input")
+@click.argument("execution_id", metavar="ID")
+@click.option(
+    "--attempt", type=click.IntRange(1), metavar="N", help="Of this attempt.  [default: the latest]"
+)
+@output_option
+@with_client
+def show_input(client: Client, execution_id: str, attempt: int | None, output: str) -> None:
+    """Show what an attempt ran with, also when the job was edited since."""
+    given = client.get_execution_input(execution_id, attempt=attempt)
+    if output != "table":
+        return show_item(given, {}, output)
+    return _echo_with_bold_title(input_lines(given).splitlines())
 
 
 @command.command()
@@ -243,10 +268,34 @@ def cancel(client: Client, execution_id: str) -> ExecutionView:
 
 @command.command()
 @click.argument("execution_id", metavar="ID")
+@click.option(
+    "--payload",
+    type=_given_json,
+    metavar="JSON",
+    help="With this payload instead of the job's; @FILE or - reads it from there.",
+)
+@click.option("--fresh", is_flag=True, help="From the beginning: delete its checkpoint first.")
 @prints_item(EXECUTION_FIELDS)
-def retry(client: Client, execution_id: str) -> ExecutionView:
-    """Run a failed or cancelled execution again."""
-    return client.retry_execution(execution_id)
+def retry(client: Client, execution_id: str, payload: tuple[Any] | None, fresh: bool) -> ExecutionView:
+    """Run a failed or cancelled execution again, with the payload of its job or with another one. It goes on from its
+    checkpoint, if it has one."""
+    if fresh:
+        client.delete_checkpoint(execution_id)
+    return client.retry_execution(execution_id, payload=payload[0] if payload else msgspec.UNSET)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def checkpoint(client: Client, execution_id: str, output: str) -> None:
+    """Show what an execution has stored for its next attempt: steps that are done, and the latest state."""
+    stored = client.get_checkpoint(execution_id)
+    if output != "table":
+        return show_item(stored, {}, output)
+    if is_empty(stored):
+        return say("nothing was stored")
+    return click.echo("\n\n".join(checkpoint_paragraphs(stored, in_full=True)))
 
 
 @command.command()

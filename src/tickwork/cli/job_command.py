@@ -1,5 +1,6 @@
 """Create, inspect and control jobs."""
 
+import shlex
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, get_args
@@ -8,8 +9,8 @@ import click
 
 from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
 from tickwork.cli.bulk_job_actions import change_jobs, job_choice, job_choice_options
-from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_exit, seconds
+from tickwork.cli.format_elapsed import format_elapsed
 from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
 from tickwork.cli.list_job_changes import changes
@@ -32,6 +33,7 @@ from tickwork.cli.progress_or_why_waiting import (
     fetch_latest_execution,
     progress_while_waiting,
 )
+from tickwork.cli.purge_job_command import purge
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.bulk_action import JobAction
@@ -43,11 +45,34 @@ from tickwork.model.job_health import Health
 from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.overlap import Overlap
 from tickwork.model.parsed_schedule_and_preview import PreviewTime
-from tickwork.model.quantities import format_duration
+from tickwork.model.quantities import format_duration, format_size
 
 
 def _target(job: JobView) -> str | None:
+    if job.command:
+        return shlex.join(job.command)
     return f"{job.http.method} {job.http.url}" if job.http else job.task
+
+
+def _limits_text(job: JobView) -> str | None:
+    limits = job.process_limits
+    if limits is None:
+        return None
+    texts = {
+        "memory": limits.memory and format_size(limits.memory),
+        "CPU": limits.cpu_time and _duration_text(limits.cpu_time),
+        "output": format_size(limits.output),
+        "files": limits.files,
+    }
+    return ", ".join(f"{name} {text}" for name, text in texts.items() if text)
+
+
+def _exit_codes_text(job: JobView) -> str | None:
+    codes = job.exit_codes
+    if codes is None:
+        return None
+    final = f"; final {', '.join(map(str, codes.final))}" if codes.final else ""
+    return f"success {', '.join(map(str, codes.success))}{final}"
 
 
 def _duration_text(seconds: float | None) -> str | None:
@@ -101,6 +126,11 @@ _FIELDS: Columns[JobView] = {
     "key": lambda job: job.key,
     "status": lambda job: job.status,
     "what": _target,
+    "environment": lambda job: job.env,
+    "folder": lambda job: job.cwd,
+    "stdin": lambda job: job.stdin,
+    "exit codes": _exit_codes_text,
+    "process limits": _limits_text,
     "payload": lambda job: as_json(job.payload or None),
     "schedule": lambda job: job.schedule_words,
     "next run": lambda job: job.next_run_at,
@@ -160,6 +190,7 @@ command.add_command(backfills)
 command.add_command(cancel_backfill)
 command.add_command(tree)
 command.add_command(changes)
+command.add_command(purge)
 
 
 @command.command()
@@ -176,6 +207,7 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
     \b
     tickwork job create --task hello --payload '{"name": "you"}' --wait
     tickwork job create --http https://example.org/hook --schedule "every 5m"
+    tickwork job create --schedule "30 2 * * *" --key backup --command -- backup-db --full
     tickwork job create --task report --schedule "0 9 * * MON" --tz Europe/Paris --key weekly
     """
     job = client.create_job(**definition_fields(options))
@@ -277,6 +309,7 @@ def resume(client: Client, output: str, **options: Any) -> None:
     type=click.Choice(get_args(Overlap)),
     help="What to do if an execution of the job has not ended.  [default: allow]",
 )
+@click.option("--worker", help="The name of the only worker that may run it.")
 @_WAIT
 @_WAIT_TIMEOUT
 @output_option
@@ -284,6 +317,7 @@ def resume(client: Client, output: str, **options: Any) -> None:
 def run(
     client: Client,
     overlap: Overlap | None,
+    worker: str | None,
     wait: bool,
     wait_timeout: timedelta | None,
     output: str,
@@ -292,10 +326,10 @@ def run(
     """Run jobs now, whatever their schedule."""
     choice = job_choice("run", options)
     if choice.only_job is None:
-        if wait or overlap:
-            raise click.UsageError("--wait and --overlap go with one JOB")
+        if wait or overlap or worker:
+            raise click.UsageError("--wait, --overlap and --worker go with one JOB")
         return change_jobs(client, "run", choice)
-    execution = client.run_job(choice.only_job, overlap=overlap)
+    execution = client.run_job(choice.only_job, overlap=overlap, worker=worker)
     if wait:
         with progress_while_waiting(client, fetch_execution(client, execution.id)):
             ended = client.wait_for_execution(execution.id, seconds(wait_timeout))
@@ -315,11 +349,19 @@ def retry(client: Client, job_id: str) -> ExecutionView:
 
 @command.command()
 @job_choice_options
+@click.option("--stop-running", is_flag=True, help="Also stop what runs of them.")
 @output_option
 @with_client
-def cancel(client: Client, output: str, **options: Any) -> None:
-    """Cancel jobs: they have no further executions."""
-    _change(client, "cancel", client.cancel_job, output, options)
+def cancel(client: Client, stop_running: bool, output: str, **options: Any) -> None:
+    """Cancel jobs: they have no further executions, and what runs goes on unless you say --stop-running.
+
+    The jobs and their history stay; `tickwork job purge` deletes them.
+    """
+    choice = job_choice("cancel", options)
+    if choice.only_job is None:
+        return change_jobs(client, "cancel", choice, "cancel" if stop_running else None)
+    job = client.cancel_job(choice.only_job, running="cancel" if stop_running else "leave")
+    return show_item(job, _FIELDS, output)
 
 
 @command.command("next")

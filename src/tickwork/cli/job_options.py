@@ -5,9 +5,10 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from tickwork.cli.command_job_options import COMMAND_OPTIONS, command_fields
 from tickwork.cli.option_types import dependency, header, json_value, label, notify_entry, resource
 from tickwork.model.http_target import Completion, HttpTarget
-from tickwork.model.job import PRIORITIES, OnWorkerLost
+from tickwork.model.job import PRIORITIES, OnWorkerLost, UnknownTask
 from tickwork.model.overlap import Overlap
 
 _STANDARD_RESOURCES = ("cpu", "memory", "storage", "gpu")  # any other name is a custom resource
@@ -59,6 +60,7 @@ _PLACEMENT_OPTIONS = (
         metavar="NAME=VALUE",
         help="A label that the worker must have, such as region=eu.",
     ),
+    click.option("--worker", help="The name of the only worker that may run it."),
     click.option(
         "--limit",
         "limits",
@@ -76,11 +78,13 @@ _PLACEMENT_OPTIONS = (
 )
 
 
-def requires(resources: tuple[tuple[str, float], ...], labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+def requires(
+    resources: tuple[tuple[str, float], ...], labels: tuple[tuple[str, str], ...], worker: str | None = None
+) -> dict[str, Any]:
     """The `requires` field of a job request; empty if nothing is required."""
     amounts = dict(resources)
     custom = {name: amounts.pop(name) for name in [*amounts] if name not in _STANDARD_RESOURCES}
-    given = {**amounts, "custom": custom, "labels": dict(labels)}
+    given = {**amounts, "custom": custom, "labels": dict(labels), "worker": worker}
     return {name: value for name, value in given.items() if value}
 
 
@@ -90,6 +94,11 @@ _METHODS = get_args(HttpTarget.__annotations__["method"])
 _OPTIONS = (
     click.option("--name", help="A display name."),
     click.option("--task", help="The name of the task to run."),
+    click.option(
+        "--unknown-task",
+        type=click.Choice(get_args(UnknownTask)),
+        help="wait: create the job although nobody has offered its task yet.  [default: error]",
+    ),
     click.option("--http", "http_url", metavar="URL", help="Call this URL instead of running a task."),
     click.option(
         "--method", type=click.Choice(_METHODS, case_sensitive=False), help="The method of the HTTP call."
@@ -124,11 +133,12 @@ _OPTIONS = (
         metavar="DURATION|JSON",
         help="After its answer 202, ask the HTTP target's status URL this often, such as 30s, or as JSON says.",
     ),
+    *COMMAND_OPTIONS,
     click.option(
         "--payload",
         type=json_value,
         metavar="JSON|@FILE|-",
-        help="The arguments of the task, or the body of the HTTP call.",
+        help="The arguments of the task, the body of the HTTP call, or what the command reads.",
     ),
     click.option(
         "--schedule", help="When to run: '0 9 * * MON', 'every 5m', 'in 10m', a time.  [default: now]"
@@ -195,7 +205,7 @@ def definition_options(command: Command) -> Command:
 
 def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a job request that were given."""
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given = command_fields({name: value for name, value in options.items() if value not in (None, ())})
     target = {
         "url": given.pop("http_url", None),
         "method": given.pop("method", None),
@@ -207,7 +217,8 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     }
     if any(target.values()):
         given["http"] = {name: value for name, value in target.items() if value}
-    if needs := requires(given.pop("resources", ()), given.pop("labels", ())):
+    needs = requires(given.pop("resources", ()), given.pop("labels", ()), given.pop("worker", None))
+    if needs:
         given["requires"] = needs
     retry: dict[str, Any] = {name: given.pop(name) for name in ("only_on", "never_on") if name in given}
     if "retries" in given:

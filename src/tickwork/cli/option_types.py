@@ -56,6 +56,12 @@ def json_value(text: str) -> Any:
         raise click.BadParameter(f"not JSON: {error}; quote it for the shell, as in {example}") from None
 
 
+def text_or_file(text: str) -> str:
+    """The text, or @FILE or - to read it from there."""
+    content = _content(text)
+    return content if isinstance(content, str) else content.decode(errors="replace")
+
+
 def header(text: str) -> tuple[str, str]:
     name, colon, value = text.partition(":")
     if not (colon and name.strip()):

@@ -65,9 +65,11 @@ Columns = Mapping[str, Callable[[Item], object]]  # the name of each column, and
 _COLOURS = {
     **dict.fromkeys(("active", "completed", "closed", "online", "ok", "success"), "green"),
     **dict.fromkeys(("pending", "running", "retry"), "cyan"),
-    **dict.fromkeys(("paused", "draining", "skipped", "held", "half_open", "warn", "late"), "yellow"),
+    **dict.fromkeys(
+        ("paused", "disabled", "draining", "skipped", "held", "half_open", "warn", "late"), "yellow"
+    ),
     **dict.fromkeys(("failed", "lost", "open", "fail", "missing"), "red"),
-    **dict.fromkeys(("cancelled", "offline"), "bright_black"),
+    **dict.fromkeys(("cancelled", "offline", "retired"), "bright_black"),
 }
 _GAP = "  "
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from tickwork.cli.describe_execution import format_elapsed
+from tickwork.cli.format_elapsed import format_elapsed
 from tickwork.cli.output import Columns, absolute, output_option, page_options, say, show_item
 from tickwork.cli.print_or_watch_answer import prints_item, prints_list, prints_page
 from tickwork.cli.settings_and_client import with_client

@@ -10,10 +10,11 @@ from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import NotFound
 from tickwork.model.field_types import Page
+from tickwork.model.job import PRIORITIES
 from tickwork.model.quantities import format_duration
 from tickwork.model.queue import MOST_BACKLOG, QueueSettings, QueueView
 
-_LIMITS = QueueSettings.__struct_fields__
+_LIMITS = tuple(name for name in QueueSettings.__struct_fields__ if name != "priority")
 
 
 def _depth(queue: QueueView) -> str:
@@ -41,6 +42,8 @@ QUEUE_COLUMNS: Columns[QueueView] = {
     "max running": lambda queue: queue.max_running,
     "rate": lambda queue: queue.rate,
     "max backlog": lambda queue: queue.max_backlog,
+    "max workers": lambda queue: queue.max_workers,
+    "priority": lambda queue: None if queue.priority == "normal" else queue.priority,
 }
 
 
@@ -78,11 +81,23 @@ def get(client: Client, name: str) -> QueueView:
     help="Reject new executions while N are waiting.",
 )
 @click.option("--no-max-backlog", is_flag=True, help="Remove this limit.")
+@click.option(
+    "--max-workers",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="At most N workers have executions of it at once.",
+)
+@click.option("--no-max-workers", is_flag=True, help="Remove this limit.")
+@click.option(
+    "--priority",
+    type=click.Choice(PRIORITIES),
+    help="Which queues go first when workers are short, before the priority of jobs.",
+)
 @prints_item(QUEUE_COLUMNS)
 def set_(client: Client, name: str, **options: Any) -> QueueView:
-    """Change some limits of a queue; the others stay as they are.
+    """Change some limits of a queue, or its priority; the others stay as they are.
 
-    You can set limits before the first job names the queue.
+    You can set them before the first job names the queue.
     """
     return client.set_queue(name, **_changed_limits(_current_limits(client, name), options))
 
@@ -107,8 +122,8 @@ def _current_limits(client: Client, name: str) -> dict[str, Any]:
     try:
         queue = client.get_queue(name)
     except NotFound:
-        return dict.fromkeys(_LIMITS)
-    return {limit: getattr(queue, limit) for limit in _LIMITS}
+        return dict.fromkeys(_LIMITS) | {"priority": "normal"}
+    return {limit: getattr(queue, limit) for limit in (*_LIMITS, "priority")}
 
 
 def _changed_limits(current: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -120,4 +135,4 @@ def _changed_limits(current: dict[str, Any], options: dict[str, Any]) -> dict[st
             raise click.UsageError(f"give --{flag} or --no-{flag}, not both")
         if removed or options[limit] is not None:
             changed[limit] = options[limit]
-    return changed
+    return changed | ({"priority": options["priority"]} if options["priority"] else {})

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tickwork.cli.describe_execution import format_elapsed
+from tickwork.cli.format_elapsed import format_elapsed
 from tickwork.cli.option_types import past
 from tickwork.cli.output import absolute, output_option, print_json, say
 from tickwork.cli.settings_and_client import with_client

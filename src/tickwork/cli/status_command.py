@@ -34,6 +34,7 @@ _RATE_WINDOW = 10.0  # seconds
 class SystemStatus(msgspec.Struct, frozen=True, kw_only=True):
     at: Instant
     answered_in: float  # seconds for the first request
+    paused: bool  # the whole cluster
     nodes: list[NodeView]  # empty if the key is not an admin key of the tenant default
     workers: list[WorkerView]  # online or draining, without the built-in ones
     slots: int
@@ -68,11 +69,12 @@ def fetch_status(client: Client, now: datetime) -> SystemStatus:
     workers = [worker for worker in connected if worker not in built_in]
     queues = client.list_queues(limit=_PAGE).items
     letters = client.list_dead_letters(since=now - DEAD_LETTERS_WITHIN, limit=_MOST_DEAD_LETTERS)
-    nodes = _nodes(client)
+    nodes, paused = _cluster(client)
     breakers = [breaker for breaker in client.list_breakers().items if breaker.state != BreakerState.CLOSED]
     return SystemStatus(
         at=now,
         answered_in=answered_in,
+        paused=paused,
         nodes=nodes,
         workers=workers,
         slots=sum(worker.slots for worker in workers),
@@ -88,15 +90,17 @@ def fetch_status(client: Client, now: datetime) -> SystemStatus:
         dead_letters_is_exact=letters.next_cursor is None,
         breakers=breakers,
         next_runs=client.list_jobs(sort="next_run_at", limit=5).items,
-        problems=[*_node_problems(nodes), *_problems(workers, queues, breakers)],
+        problems=[*_pause_problem(paused), *_node_problems(nodes), *_problems(workers, queues, breakers)],
     )
 
 
-def _nodes(client: Client) -> list[NodeView]:
+def _cluster(client: Client) -> tuple[list[NodeView], bool]:
+    """The nodes, and whether the cluster is paused, which every key may know."""
     try:
-        return client.get_cluster().nodes
+        cluster = client.get_cluster()
     except NotAllowed:
-        return []
+        return [], client.get_overview().paused
+    return cluster.nodes, cluster.paused is not None
 
 
 def fetch_activity(client: Client, now: datetime) -> Activity:
@@ -109,6 +113,11 @@ def fetch_activity(client: Client, now: datetime) -> Activity:
     failed = sum(execution.status is ExecutionStatus.FAILED for execution in ended)
     running = client.list_executions(status=ExecutionStatus.RUNNING, limit=_MOST_RUNNING).items
     return Activity(running, len(ended) / window, failed)
+
+
+def _pause_problem(paused: bool) -> Iterator[str]:
+    if paused:
+        yield "the cluster is paused: nothing fires or is handed over; see `tickwork cluster report`"
 
 
 def _node_problems(nodes: list[NodeView]) -> Iterator[str]:
@@ -140,8 +149,9 @@ _MOST_QUEUES_SHOWN = 15  # queues
 def command(client: Client, output: str) -> None:
     """Show the state of the system on one screen.
 
-    Exits with 1 if there is a problem: the server does not answer, a node is silent or unwell, an execution has waited
-    for more than a minute, or a destination of HTTP jobs keeps failing. Only an admin key sees the nodes.
+    Exits with 1 if there is a problem: the server does not answer, the cluster is paused, a node is silent or unwell,
+    an execution has waited for more than a minute, or a destination of HTTP jobs keeps failing. Only an admin key sees
+    the nodes.
     """
     status = fetch_status(client, datetime.now(UTC))
     if output != "table":
@@ -167,6 +177,7 @@ def status_fields(status: SystemStatus) -> Mapping[str, object]:
     draining = sum(worker.status == "draining" for worker in status.workers)
     return {
         "server": f"answers in {status.answered_in * 1000:.0f} ms, and so does its database",
+        "cluster": "paused" if status.paused else None,
         "nodes": [f"{node.host}:{node.pid} {node.status}" for node in status.nodes],
         "workers": f"{len(status.workers) - draining} online"
         + (f", {draining} draining" if draining else "")

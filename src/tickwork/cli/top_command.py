@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import progress_of
+from tickwork.cli.format_elapsed import format_elapsed
 from tickwork.cli.output import Columns, Item, table_lines
 from tickwork.cli.print_or_watch_answer import unwrapped
 from tickwork.cli.queue_command import QUEUE_COLUMNS

@@ -20,18 +20,23 @@ from tickwork.cli.admin_key_and_server_file import (
     save_admin_key,
     server_file,
 )
+from tickwork.cli.allow_command_option import allow_command_option
 from tickwork.cli.login_command import open_in_browser, sign_in_url
 from tickwork.cli.output import say
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.cli.server_command import (
     PortInUse,
+    drain,
     listen,
+    paused_option,
     running_node,
     say_if_dashboard_is_missing,
+    say_if_paused,
     serving_http,
     url_of,
 )
 from tickwork.cli.settings_and_client import read_settings
+from tickwork.cli.systemd_notify import SystemdNotifier
 from tickwork.cli.wait_for_database import wait_option
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.find_server import DATA_DIR_DEFAULT, KEY_FILE, Address
@@ -56,13 +61,23 @@ _RESTART_DELAY = 2.0  # seconds before a worker that ended is replaced
 @click.option(
     "--demo", is_flag=True, help="With the jobs of a fictitious shop and its last week, in a new database."
 )
+@allow_command_option
+@paused_option
 @wait_option
-def command(app: str | None, opens: bool, demo: bool, **flags: object) -> None:
+def command(
+    app: str | None,
+    opens: bool,
+    demo: bool,
+    allow_command: tuple[str, ...],
+    paused: bool,
+    **flags: object,
+) -> None:
     """Run PostgreSQL, a server and a worker, all in one.
 
     \b
     tickwork up              without a worker: HTTP jobs run, tasks wait
     tickwork up tasks:app    with a worker for the tasks of `app` in tasks.py
+    tickwork up --allow-command 'backup-*'    with a worker for commands
     tickwork up --demo --data-dir demo    with the jobs of a shop, to look around
     """
     if demo and app:
@@ -73,32 +88,45 @@ def command(app: str | None, opens: bool, demo: bool, **flags: object) -> None:
     first_key = settings.admin_key or pending_admin_key(settings.data_dir)
     open_listener = _listen_on_next_free_port if sources["port"] == DEFAULT else listen
     settings = msgspec.structs.replace(settings, admin_key=first_key)
-    run_loop(_up(settings, DEMO_APP if demo else app, opens, open_listener))
+    run_loop(_up(settings, DEMO_APP if demo else app, allow_command, opens, open_listener, paused=paused))
 
 
 async def _up(
-    settings: Settings, app: str | None, opens: bool, open_listener: Callable[[str, int], socket.socket]
+    settings: Settings,
+    app: str | None,
+    commands: tuple[str, ...],
+    opens: bool,
+    open_listener: Callable[[str, int], socket.socket],
+    *,
+    paused: bool,
 ) -> None:
-    stop = StopRequest()
+    stop, systemd = StopRequest(), SystemdNotifier()
     stop.listen()
+    systemd.starting("opening the database")
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(open_listener(settings.host, settings.port))
         settings = msgspec.structs.replace(settings, public_url=settings.public_url or url_of(listener))
         if app == DEMO_APP:
             await _prepare_demo(settings, url_of(listener))
-        node = await stack.enter_async_context(running_node(settings, stop))
-        await stack.enter_async_context(serving_http(node, listener, settings.max_connections))
+        node = await stack.enter_async_context(running_node(settings, stop, paused=paused))
+        serving = serving_http(node, listener, settings.max_connections)
+        server = await stack.enter_async_context(serving)
         address = Address(url_of(listener), await _admin_key(settings, node))
-        worker = await stack.enter_async_context(running_child_worker(app, address)) if app else None
-        if worker:
+        worker = None
+        if app or commands:
+            worker = await stack.enter_async_context(running_child_worker(app, commands, address))
             await worker.wait_until_connected(stop)
         stack.enter_context(server_file(settings.data_dir, address.url))
         link = await _sign_in_link(node, address)
-        _print_addresses(settings, address.url, link, app)
+        _print_addresses(settings, address.url, link, _worker_words(app, commands))
+        say_if_paused(node)
         if opens and link:
             open_in_browser(link)
-        await (worker.run_until_stopped(stop) if worker else stop.received.wait())
+        async with systemd.ready(f"answers on {address.url}", lambda: not node.stuck()):
+            await (worker.run_until_stopped(stop) if worker else stop.received.wait())
         say("stopping")
+        systemd.stopping()
+        await drain(node, server, settings.drain_delay, stop)
 
 
 async def _prepare_demo(settings: Settings, url: str) -> None:
@@ -139,7 +167,12 @@ async def _sign_in_link(node: Node, address: Address) -> str | None:
     return sign_in_url(address.url, (await node.sessions.create_link(caller)).token) if caller else None
 
 
-def _print_addresses(settings: Settings, url: str, link: str | None, app: str | None) -> None:
+def _worker_words(app: str | None, commands: tuple[str, ...]) -> str:
+    allowed = f"runs the commands {', '.join(commands)}" if commands else ""
+    return "; ".join(filter(None, (app, allowed)))
+
+
+def _print_addresses(settings: Settings, url: str, link: str | None, worker: str) -> None:
     folder = settings.data_dir.absolute()
     setting = f"{variable('data_dir')}={shlex.quote(str(folder))}"  # commands look for the default folder
     is_default = settings.data_dir == DATA_DIR_DEFAULT
@@ -151,14 +184,16 @@ def _print_addresses(settings: Settings, url: str, link: str | None, app: str | 
     say(f"  API     {url}/v1")
     say(f"  docs    {url}/docs")
     say(f"  data    {folder} (the admin key is in {KEY_FILE})")
-    say(f"  worker  {app or f'none yet; start one with `{command}`'}")
+    say(f"  worker  {worker or f'none yet; start one with `{command}`'}")
     if not is_default:
         say(f"  shell   export {setting}  # lets other commands find it")
 
 
 @asynccontextmanager
-async def running_child_worker(app: str, address: Address) -> AsyncIterator["ChildWorker"]:
-    worker = ChildWorker(app, address)
+async def running_child_worker(
+    app: str | None, commands: tuple[str, ...], address: Address
+) -> AsyncIterator["ChildWorker"]:
+    worker = ChildWorker(app, commands, address)
     await worker.start()
     try:
         yield worker
@@ -167,8 +202,9 @@ async def running_child_worker(app: str, address: Address) -> AsyncIterator["Chi
 
 
 class ChildWorker:
-    def __init__(self, app: str, address: Address) -> None:
-        self._app = app
+    def __init__(self, app: str | None, commands: tuple[str, ...], address: Address) -> None:
+        self._app = [app] if app else []
+        self._commands = [word for pattern in commands for word in ("--allow-command", pattern)]
         self._address = address
         self._name = f"{socket.gethostname()}-{os.getpid()}"
         self._process: Process
@@ -177,7 +213,8 @@ class ChildWorker:
     async def start(self) -> None:
         """The child has its own session, so that Ctrl-C reaches it only through us. It stops when its standard input
         ends, however this process died."""
-        arguments = ("worker", "run", self._app, "--name", self._name, "--until-stdin-ends")
+        options = ("--name", self._name, "--until-stdin-ends", *self._commands)
+        arguments = ("worker", "run", *self._app, *options)
         self._process = await create_subprocess_exec(
             *(sys.executable, "-m", "tickwork.cli", *arguments),
             env={**os.environ, "TICKWORK_URL": self._address.url, "TICKWORK_API_KEY": self._address.key},

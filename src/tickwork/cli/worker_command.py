@@ -1,12 +1,14 @@
 """Run a worker; list and drain workers."""
 
 from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from tickwork.cli.allow_command_option import allow_command_option
 from tickwork.cli.option_types import label, listen_address, resource, weighted_queue
 from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_or_watch_answer import prints_item, prints_list
@@ -16,13 +18,14 @@ from tickwork.cli.settings_and_client import find_address, read_settings
 from tickwork.client.sync_client import Client
 from tickwork.client.worker_websocket import WebSocketLink, own_order
 from tickwork.execute.load_app import Application, load_app
+from tickwork.execute.measure_load import LoadMeter
 from tickwork.execute.worker import Worker
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import TickworkError
 from tickwork.model.field_types import Page
 from tickwork.model.quantities import format_size
 from tickwork.model.requires_limits_fair_share import SIZES
-from tickwork.model.worker import WorkerView
+from tickwork.model.worker import WorkerSort, WorkerStatus, WorkerView
 from tickwork.sdk.app import App, declared_jobs
 from tickwork.tracing.opentelemetry_setup import open_global_pipeline, tracing_is_on
 
@@ -39,6 +42,23 @@ def _amount(name: str, amount: float) -> str:
     return format_size(amount) if name in SIZES else f"{amount:g}"
 
 
+def _machine_load(worker: WorkerView) -> str | None:
+    """Of the machine: how much of its CPUs, memory and disk is in use."""
+    if worker.load is None:
+        return None
+    return ", ".join(f"{name} {share:.0%}" for name, share in worker.load.shares().items())
+
+
+def _process_load(worker: WorkerView) -> str | None:
+    """Of the worker's process."""
+    load = worker.load
+    if load is None:
+        return None
+    cpus = None if load.process_cpu is None else f"{load.process_cpu:g} CPUs"
+    memory = None if load.process_memory is None else f"{format_size(load.process_memory)} memory"
+    return ", ".join(filter(None, [cpus, memory]))
+
+
 def _queues(worker: WorkerView) -> object:
     weighted = {queue: f"{queue}={weight:g}" for queue, weight in worker.weights.items() if weight != 1}
     return [weighted.pop(queue, queue) for queue in worker.queues] + [*weighted.values()] or "all"
@@ -49,15 +69,18 @@ _COLUMNS: Columns[WorkerView] = {
     "name": lambda worker: worker.name,
     "status": lambda worker: worker.status,
     "holds": lambda worker: f"{worker.holding}/{worker.slots}",
+    "load": _machine_load,
     "resources": _resources,
     "labels": lambda worker: worker.labels,
     "queues": _queues,
     "tasks": lambda worker: worker.tasks,
+    "commands": lambda worker: worker.commands,
     "seen": lambda worker: worker.heartbeat_at,
     "started": lambda worker: worker.started_at,
 }
 _FIELDS: Columns[WorkerView] = {
     **_COLUMNS,
+    "process": _process_load,
     "protocol": lambda worker: worker.protocol,
     "host": lambda worker: worker.host,
     "version": lambda worker: worker.version,
@@ -81,15 +104,32 @@ def command() -> None:
 
     \b
     tickwork worker tasks:app    runs the tasks of `app` in tasks.py
+    tickwork worker --allow-command 'backup-*'    runs commands, without Python
     """
 
 
 @command.command("list")
+@click.option("--status", type=click.Choice(get_args(WorkerStatus)))
+@click.option("--queue", help="Only those that serve this queue.")
+@click.option("--task", help="Only those that offer this task.")
+@click.option(
+    "--label",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Only those with this label; can be repeated.",
+)
+@click.option("--host", help="Only those on this host.")
+@click.option("--version", help="Only those of this version of Tickwork.")
+@click.option("--search", "q", metavar="TEXT", help="A part of the name, the host, a task or a label.")
+@click.option("--sort", type=click.Choice(get_args(WorkerSort)), help="[default: -started_at]")
 @page_options
 @prints_list(_COLUMNS)
-def list_(client: Client, **page: Any) -> Page[WorkerView]:
-    """List workers, newest first."""
-    return client.list_workers(**page)
+def list_(client: Client, label: tuple[str, ...], **filters: Any) -> Page[WorkerView]:
+    """List workers, newest first.
+
+    A worker that has left is listed for a day.
+    """
+    return client.list_workers(label=label or None, **filters)
 
 
 @command.command()
@@ -109,7 +149,7 @@ def drain(client: Client, worker_id: str) -> WorkerView:
 
 
 @command.command()
-@click.argument("app", metavar="MODULE:APP")
+@click.argument("app", required=False, metavar="[MODULE:APP]")
 @click.option(
     "--server", "servers", multiple=True, metavar="URL", help="A server to connect to; can be repeated."
 )
@@ -139,6 +179,7 @@ def drain(client: Client, worker_id: str) -> WorkerView:
     metavar="NAME=AMOUNT",
     help="A resource that jobs use while they run, such as cpu=4 or memory=8Gi; can be repeated.",
 )
+@allow_command_option
 @click.option(
     "--metrics-port",
     "metrics_at",
@@ -149,24 +190,27 @@ def drain(client: Client, worker_id: str) -> WorkerView:
 @click.option("--until-stdin-ends", is_flag=True, hidden=True)
 def run(
     *,
-    app: str,
+    app: str | None,
     servers: tuple[str, ...],
     name: str | None,
     slots: int | None,
     queues: tuple[tuple[str, float], ...],
     labels: tuple[tuple[str, str], ...],
     resources: tuple[tuple[str, float], ...],
+    allow_command: tuple[str, ...],
     metrics_at: tuple[str, int] | None,
     until_stdin_ends: bool,
 ) -> None:
-    """Run the tasks of an app until stopped.
+    """Run the tasks of an app, and commands that are allowed, until stopped.
 
     On the first Ctrl-C or SIGTERM the worker finishes its attempts, on the second it stops at once.
     """
+    if app is None and not allow_command:
+        raise click.UsageError("give MODULE:APP, such as tasks:app, or --allow-command, or both")
     settings, _ = read_settings(url=servers[0] if servers else None, slots=slots)
     configure_logs(settings.log_format, settings.log_level)
     address = find_address(settings)
-    application = _load(app)
+    application = _load(app) if app else App()
     pipeline = open_global_pipeline() if tracing_is_on(settings) else None
     declared = declared_jobs(application) if isinstance(application, App) else []
 
@@ -181,8 +225,12 @@ def run(
             labels=dict(labels),
             resources=dict(resources),
             app=app,
+            commands=allow_command,
             count_attempts=metrics_at is not None,
+            measure_load=LoadMeter(Path.cwd()).measure,
         )
+        if isinstance(application, App):
+            application.worker = worker.description
         async with _serving_metrics(metrics_at):
             needs_restart = await run_worker(worker, declared, address, until_stdin_ends=until_stdin_ends)
         if pipeline:

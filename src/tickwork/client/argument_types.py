@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 import msgspec
 
 from tickwork.model.access import KeyView
+from tickwork.model.command import ExitCodes
 from tickwork.model.errors import FieldError
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import (
@@ -18,11 +19,13 @@ from tickwork.model.job import (
     OnWorkerLost,
     Priority,
     RetryRequest,
+    UnknownTask,
 )
 from tickwork.model.job_filter import Sort
 from tickwork.model.job_health import Health
 from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.overlap import Overlap
+from tickwork.model.process_limits import ProcessLimits
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
 
 
@@ -53,7 +56,14 @@ class JobFields(TypedDict, total=False):
     key: str
     if_exists: IfExists
     task: str
+    unknown_task: UnknownTask
     http: HttpTarget | dict[str, Any]
+    command: list[str]
+    env: dict[str, str]
+    cwd: str
+    stdin: str
+    exit_codes: ExitCodes | dict[str, Any]
+    process_limits: ProcessLimits | dict[str, Any]
     payload: Any
     schedule: str | dict[str, Any]
     timezone: str

@@ -12,10 +12,12 @@ from tickwork.client import (
     batch_and_bulk_requests,
     build_access_requests,
     build_channel_requests,
+    build_cluster_requests,
     build_monitoring_and_dead_letter_requests,
     build_notification_rule_and_log_requests,
     build_ping_requests,
     build_requests,
+    build_worker_and_task_requests,
     rest_worker_requests,
     wait_for_execution,
 )
@@ -83,6 +85,8 @@ class AsyncClient:
     list_jobs = _sends(build_requests.list_jobs)
     edit_job = _sends(build_requests.edit_job)
     cancel_job = _sends(build_requests.cancel_job)
+    purge_job = _sends(build_requests.purge_job)
+    get_purge = _sends(build_requests.get_purge)
     run_job = _sends(build_requests.run_job)
     retry_job = _sends(build_requests.retry_job)
     pause_job = _sends(build_requests.pause_job)
@@ -107,10 +111,13 @@ class AsyncClient:
     list_job_changes = _sends(build_requests.list_job_changes)
     get_execution = _sends(build_requests.get_execution)
     list_attempts = _sends(build_requests.list_attempts)
+    get_execution_input = _sends(build_requests.get_execution_input)
     explain_execution = _sends(build_requests.explain_execution)
     list_events = _sends(build_monitoring_and_dead_letter_requests.list_events)
     cancel_execution = _sends(build_requests.cancel_execution)
     retry_execution = _sends(build_requests.retry_execution)
+    get_checkpoint = _sends(build_requests.get_checkpoint)
+    delete_checkpoint = _sends(build_requests.delete_checkpoint)
     plan_bulk_executions = _sends(batch_and_bulk_requests.plan_bulk_executions)
     bulk_executions = _sends(batch_and_bulk_requests.bulk_executions)
     execution_logs = _sends(build_requests.execution_logs)
@@ -135,7 +142,10 @@ class AsyncClient:
     get_job_notify = _sends(build_notification_rule_and_log_requests.get_job_notify)
 
     list_workflows = _sends(build_monitoring_and_dead_letter_requests.list_workflows)
-    get_cluster = _sends(build_monitoring_and_dead_letter_requests.get_cluster)
+    get_cluster = _sends(build_cluster_requests.get_cluster)
+    pause_cluster = _sends(build_cluster_requests.pause_cluster)
+    get_resume_report = _sends(build_cluster_requests.get_resume_report)
+    resume_cluster = _sends(build_cluster_requests.resume_cluster)
     get_overview = _sends(build_monitoring_and_dead_letter_requests.get_overview)
     get_timeline = _sends(build_monitoring_and_dead_letter_requests.get_timeline)
     get_stats = _sends(build_monitoring_and_dead_letter_requests.get_stats)
@@ -156,16 +166,23 @@ class AsyncClient:
     test_channel = _sends(build_channel_requests.test_channel)
     preview_channel = _sends(build_channel_requests.preview_channel)
 
-    list_workers = _sends(build_requests.list_workers)
-    get_worker = _sends(build_requests.get_worker)
+    list_workers = _sends(build_worker_and_task_requests.list_workers)
+    get_worker = _sends(build_worker_and_task_requests.get_worker)
     drain_worker = _sends(rest_worker_requests.drain_worker)
-    list_tasks = _sends(build_requests.list_tasks)
+    list_tasks = _sends(build_worker_and_task_requests.list_tasks)
+    get_task = _sends(build_worker_and_task_requests.get_task)
+    declare_task = _sends(build_worker_and_task_requests.declare_task)
+    disable_task = _sends(build_worker_and_task_requests.disable_task)
+    enable_task = _sends(build_worker_and_task_requests.enable_task)
+    retire_task = _sends(build_worker_and_task_requests.retire_task)
 
     register_worker = _sends(rest_worker_requests.register_worker)
     heartbeat_worker = _sends(rest_worker_requests.heartbeat_worker)
     claim_executions = _sends(rest_worker_requests.claim_executions)
     start_execution = _sends(rest_worker_requests.start_execution)
     report_progress = _sends(rest_worker_requests.report_progress)
+    store_checkpoint = _sends(rest_worker_requests.store_checkpoint)
+    recall_checkpoint = _sends(rest_worker_requests.recall_checkpoint)
     complete_execution = _sends(rest_worker_requests.complete_execution)
     fail_execution = _sends(rest_worker_requests.fail_execution)
 

@@ -17,7 +17,7 @@ from tickwork.model.bulk_action import (
     JobAction,
 )
 from tickwork.model.dead_letter import CHUNK, Redriven
-from tickwork.model.job import CreatedJob, JobRequest
+from tickwork.model.job import CreatedJob, JobRequest, RunningChoice
 from tickwork.model.quantities import parse_rate
 
 LARGEST_BATCH = 10_000
@@ -116,11 +116,13 @@ def bulk_jobs(
     ids: Sequence[str] | None = None,
     filter: call.Fields | None = None,  # noqa: A002 (its name in the API)
     tags: Sequence[str] | None = None,
+    running: RunningChoice | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> call.Call[BulkJobsResult]:
     """Run, pause, resume, cancel, tag or untag jobs: those with these ids, or those that match the filters of
-    list_jobs, up to `limit` of them. Call it again with next_cursor until that is None."""
+    list_jobs, up to `limit` of them. Call it again with next_cursor until that is None. With running="cancel", what
+    runs of jobs that are cancelled is stopped, too."""
     return call.post("jobs", "bulk", answer=BulkJobsResult, body=call.given(locals()))
 
 

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from tickwork.client.argument_types import DeadLetterFields
 from tickwork.client.build_requests import Call, get, given, post
 from tickwork.model.circuit_breaker import BreakerView
-from tickwork.model.cluster import ClusterView
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.field_types import Page
@@ -169,11 +168,6 @@ def get_stats(
 def list_workflows(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkflowView]]:
     """One page of workflows, newest first, with the state of the latest round of each."""
     return get("workflows", answer=Page[WorkflowView], query={"limit": limit, "cursor": cursor})
-
-
-def get_cluster() -> Call[ClusterView]:
-    """The server nodes and the state of their database. Needs an admin key of the tenant default."""
-    return get("cluster", answer=ClusterView)
 
 
 def list_breakers() -> Call[Page[BreakerView]]:

@@ -9,6 +9,7 @@ import msgspec
 from tickwork.client.argument_types import JobFields
 from tickwork.model.attempt_log import LogEntry
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
+from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.execution import (
     AttemptView,
     CountKind,
@@ -20,18 +21,26 @@ from tickwork.model.execution import (
     WaitingFor,
     WaitingForName,
 )
+from tickwork.model.execution_input import ExecutionInput
 from tickwork.model.field_types import Page
-from tickwork.model.job import CreatedJob, JobRequest, JobStatus, JobStatusName, JobView, Priority
+from tickwork.model.job import (
+    CreatedJob,
+    JobRequest,
+    JobStatus,
+    JobStatusName,
+    JobView,
+    Priority,
+    RunningChoice,
+)
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobPage, Sort
 from tickwork.model.job_graph import JobGraph
 from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
 from tickwork.model.parsed_schedule_and_preview import Preview
+from tickwork.model.purge_progress import PurgeView
 from tickwork.model.queue import QueueSettings, QueueView
-from tickwork.model.task import TaskView
 from tickwork.model.why_waiting import Why
-from tickwork.model.worker import WorkerView
 
 Answer = TypeVar("Answer")
 Fields = Mapping[str, Any]
@@ -109,15 +118,34 @@ def edit_job(job_id: str, patch: Fields, *, if_match: int | None = None) -> Call
     )
 
 
-def cancel_job(job_id: str) -> Call[JobView]:
-    """Cancel the job: it has no further executions."""
-    return Call(method="DELETE", path=("jobs", job_id), answer=JobView)
+def cancel_job(job_id: str, *, running: RunningChoice = "leave") -> Call[JobView]:
+    """Cancel the job: it has no further executions. With running="cancel", what runs of it is stopped, too."""
+    query: dict[str, str | list[str]] = {} if running == "leave" else {"running": running}
+    return Call(method="DELETE", path=("jobs", job_id), answer=JobView, query=query)
 
 
-def run_job(job_id: str, *, overlap: Overlap | None = None, wait: float | None = None) -> Call[ExecutionView]:
-    """Run the job now, whatever its schedule, even if another execution has not ended, unless `overlap` says otherwise.
-    With `wait`, up to 60 seconds, the server answers when it has ended, or after that time."""
-    body = None if overlap is None else {"overlap": overlap}
+def purge_job(job_id: str, *, running: RunningChoice = "leave") -> Call[PurgeView]:
+    """Delete the job and everything about it, for good. If that takes longer, it goes on after the answer."""
+    return Call(
+        method="DELETE",
+        path=("jobs", job_id),
+        answer=PurgeView,
+        query={"purge": "true", "running": running},
+    )
+
+
+def get_purge(job_id: str) -> Call[PurgeView]:
+    """How far the deletion of a job has come. The job is named by its id."""
+    return get("jobs", job_id, "purge", answer=PurgeView)
+
+
+def run_job(
+    job_id: str, *, overlap: Overlap | None = None, worker: str | None = None, wait: float | None = None
+) -> Call[ExecutionView]:
+    """Run the job now, whatever its schedule, even if another execution has not ended, unless `overlap` says otherwise,
+    and on the worker of this name if one is given. With `wait`, up to 60 seconds, the server answers when it has ended,
+    or after that time."""
+    body = given({"overlap": overlap, "worker": worker}) or None
     return _waiting(wait, post("jobs", job_id, "run", answer=ExecutionView, body=body))
 
 
@@ -274,9 +302,28 @@ def cancel_execution(execution_id: str) -> Call[ExecutionView]:
     return post("executions", execution_id, "cancel", answer=ExecutionView)
 
 
-def retry_execution(execution_id: str) -> Call[ExecutionView]:
-    """Run a failed or cancelled execution again: the same execution, with new attempts."""
-    return post("executions", execution_id, "retry", answer=ExecutionView)
+def retry_execution(
+    execution_id: str, *, payload: Any | msgspec.UnsetType = msgspec.UNSET
+) -> Call[ExecutionView]:
+    """Run a failed or cancelled execution again: the same execution, with new attempts. With a payload, these get it
+    instead of the job's."""
+    body = None if payload is msgspec.UNSET else {"payload": payload}
+    return post("executions", execution_id, "retry", answer=ExecutionView, body=body)
+
+
+def get_execution_input(execution_id: str, *, attempt: int | None = None) -> Call[ExecutionInput]:
+    """What an attempt ran with, or the latest one, also when the job was edited since."""
+    return get("executions", execution_id, "input", answer=ExecutionInput, query={"attempt": attempt})
+
+
+def get_checkpoint(execution_id: str) -> Call[CheckpointView]:
+    """What the attempts of an execution have stored: steps that are done, and the latest state."""
+    return get("executions", execution_id, "checkpoint", answer=CheckpointView)
+
+
+def delete_checkpoint(execution_id: str) -> Call[CheckpointView]:
+    """Delete what the attempts of an execution have stored, so that its next attempt starts from the beginning."""
+    return Call(method="DELETE", path=("executions", execution_id, "checkpoint"), answer=CheckpointView)
 
 
 def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[QueueView]]:
@@ -290,10 +337,22 @@ def get_queue(name: str) -> Call[QueueView]:
 
 
 def set_queue(
-    name: str, *, max_running: int | None = None, rate: str | None = None, max_backlog: int | None = None
+    name: str,
+    *,
+    max_running: int | None = None,
+    rate: str | None = None,
+    max_backlog: int | None = None,
+    max_workers: int | None = None,
+    priority: Priority = "normal",
 ) -> Call[QueueView]:
-    """Replace the limits of a queue. A limit that is not given is removed."""
-    settings = QueueSettings(max_running=max_running, rate=rate, max_backlog=max_backlog)
+    """Replace the limits of a queue and its priority among the queues. A limit that is not given is removed."""
+    settings = QueueSettings(
+        max_running=max_running,
+        rate=rate,
+        max_backlog=max_backlog,
+        max_workers=max_workers,
+        priority=priority,
+    )
     body = msgspec.json.encode(settings)
     return Call(method="PUT", path=("queues", name), answer=QueueView, body=body)
 
@@ -306,21 +365,6 @@ def pause_queue(name: str) -> Call[QueueView]:
 def resume_queue(name: str) -> Call[QueueView]:
     """Resume a paused queue."""
     return post("queues", name, "resume", answer=QueueView)
-
-
-def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:
-    """The workers, including those that left recently."""
-    return get("workers", answer=Page[WorkerView], query=locals())
-
-
-def get_worker(worker_id: str) -> Call[WorkerView]:
-    """The worker and the executions that it has."""
-    return get("workers", worker_id, answer=WorkerView)
-
-
-def list_tasks() -> Call[Page[TaskView]]:
-    """The tasks with their parameters, and the workers that offer them."""
-    return get("tasks", answer=Page[TaskView])
 
 
 def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:

@@ -15,6 +15,7 @@ import msgspec
 
 from tickwork.client.argument_types import Problem
 from tickwork.client.build_requests import Answer, Call
+from tickwork.client.deprecation_warning import warn_if_deprecated
 from tickwork.client.find_server import CONNECT_TIMEOUT, TIMEOUT_DEFAULT
 from tickwork.model.current_span_and_job_origin import current_traceparent
 from tickwork.model.errors import (
@@ -131,6 +132,7 @@ def answer_of(call: Call[Answer], reply: Reply) -> Answer:
         raise Unavailable(
             f"no answer from {_server(reply.request)}: {reply or type(reply).__name__}"
         ) from reply
+    warn_if_deprecated(call, reply)
     if not reply.is_success:
         raise _error(call, reply)
     try:

@@ -4,20 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from tickwork.client.build_requests import Call, post
+from tickwork.client.build_requests import Call, given, post
+from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.rest_worker import (
+    CheckpointReport,
     ClaimedWork,
     ClaimRequest,
     CompleteReport,
     ErrorReport,
     FailReport,
     Heartbeat,
+    LoadReport,
     LogText,
     ProgressReport,
+    RecallRequest,
     RegisteredWorker,
     ReportedAttempt,
     StartReport,
+    StepReport,
     TaskRequest,
     WorkerRequest,
 )
@@ -47,9 +53,17 @@ def register_worker(
     return post("workers", answer=RegisteredWorker, body=request)
 
 
-def heartbeat_worker(worker_id: str) -> Call[Heartbeat]:
-    """Renew the lease of a worker. Raises LeaseGone if it must register again."""
-    return post("workers", worker_id, "heartbeat", answer=Heartbeat)
+def heartbeat_worker(
+    worker_id: str,
+    *,
+    load: LoadReport | Mapping[str, Any] | None = None,
+    labels: Mapping[str, str] | None = None,
+    resources: Mapping[str, str | float] | None = None,
+) -> Call[Heartbeat]:
+    """Renew the lease of a worker. `load` is what it measured of its machine; labels and resources replace those that
+    it had. Raises LeaseGone if it must register again."""
+    body = given({"load": load, "labels": labels, "resources": resources})
+    return post("workers", worker_id, "heartbeat", answer=Heartbeat, body=body or None)
 
 
 def claim_executions(worker_id: str, *, max: int = 1, wait: float = 0.0) -> Call[ClaimedWork]:  # noqa: A002 (its name in the API)
@@ -82,6 +96,26 @@ def report_progress(
         attempt=attempt, fraction=fraction, message=message, log=list(log), first_line=first_line
     )
     return _report(execution_id, "progress", report)
+
+
+def store_checkpoint(
+    execution_id: str,
+    attempt: int,
+    *,
+    steps: Mapping[str, Any] | None = None,
+    state: Any | UnsetType = UNSET,
+    number: int | None = None,
+) -> Call[ReportedAttempt]:
+    """Store steps that are done, with their results by name, or a new state, for the attempts after this one. `number`
+    counts the states of the attempt from 1."""
+    done = [StepReport(name=name, result=result) for name, result in (steps or {}).items()]
+    report = CheckpointReport(attempt=attempt, steps=done, state=state, number=number)
+    return _report(execution_id, "checkpoint", report)
+
+
+def recall_checkpoint(execution_id: str, attempt: int) -> Call[CheckpointView]:
+    """What the attempts before this one have stored. Raises StaleAttempt if it does not belong to this worker."""
+    return post("executions", execution_id, "recall", answer=CheckpointView, body=RecallRequest(attempt))
 
 
 def complete_execution(execution_id: str, attempt: int, result: Any = None) -> Call[ReportedAttempt]:

@@ -10,6 +10,7 @@ from tickwork.define.run_now_and_backfills import Runs
 from tickwork.model.access import Author, Requester
 from tickwork.model.bulk_action import BulkChunk, BulkCount, JobAction, act_on_each
 from tickwork.model.errors import Stale
+from tickwork.model.job import RunningChoice
 from tickwork.model.job_filter import JobFilter
 from tickwork.model.public_ids import job_id, job_key, parse_job_id
 
@@ -21,6 +22,7 @@ class BulkJobChange(NamedTuple):
     tags: Sequence[str] = ()
     request_key: str | None = None  # the Idempotency-Key of the request: with it, a job is run once
     author: Author | None = None
+    running: RunningChoice = "leave"  # of jobs that are cancelled
 
 
 class StoredAnswer(Protocol):
@@ -82,7 +84,7 @@ class BulkJobs:
             case "resume":
                 await self._jobs.resume(tenant_id, job, change.author)
             case "cancel" | "delete":
-                await self._jobs.cancel(tenant_id, job, author=change.author)
+                await self._jobs.cancel(tenant_id, job, author=change.author, running=change.running)
             case "tag":
                 await self._set_tags(tenant_id, job, change.author, add=change.tags)
             case "untag":

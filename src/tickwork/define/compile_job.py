@@ -11,12 +11,12 @@ import jsonschema_rs
 import msgspec
 from msgspec import UNSET
 
+from tickwork.model.command import command_errors
 from tickwork.model.deadline import Deadline, parse_deadline
+from tickwork.model.encode_job_target import secret_mark_errors, target_of, task_of
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.http_secrets import mark_errors
 from tickwork.model.http_target import target_errors, url_error
 from tickwork.model.job import (
-    HTTP_TASK,
     PRIORITIES,
     JobRequest,
     JobSpec,
@@ -102,7 +102,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
         raise Invalid(errors)
     return JobSpec(
         request=request,
-        task=request.task or HTTP_TASK,
+        task=task_of(request),
         queue=run.queue,
         placement=placement_of(
             request.requires,
@@ -111,10 +111,11 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
             tells_completion=asks_for_completion(request.notify),
             start_within=seconds_of(request.start_within),
             deadline=deadline.text() if deadline else None,
+            program=request.command[0] if request.command else None,
         ).text(),
         priority=PRIORITIES.index(run.priority),
         payload=payload,
-        target=msgspec.json.encode(request.http) if request.http else None,
+        target=target_of(request),
         timeout=parse_duration(run.timeout).total_seconds(),
         warn_after=seconds_of(request.warn_after),
         catch_up=request.catch_up,
@@ -126,15 +127,17 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
 
 
 def _target_errors(request: JobRequest) -> Iterator[FieldError]:
-    if (request.task is None) == (request.http is None):
-        yield FieldError("task", "give exactly one of task and http", "a Python task's name, or an HTTP call")
+    if sum(each is not None for each in (request.task, request.http, request.command)) != 1:
+        hint = "a Python task's name, an HTTP call, or a program with its arguments"
+        yield FieldError("task", "give exactly one of task, http and command", hint)
+    yield from command_errors(request)
+    if not may_keep_stored_secrets(request):
+        yield from secret_mark_errors(request)
     if request.task in BUILT_IN_TASKS:
         hint = BUILT_IN_TASKS[request.task]
         yield FieldError("task", f"{request.task!r} is the name of a built-in task", hint)
     if request.http:
         yield from target_errors(request.http)
-        if not may_keep_stored_secrets(request):
-            yield from mark_errors(request.http)
         if request.http.method in _WITHOUT_BODY and request.http.send_parents:
             yield FieldError("http.send_parents", f"a {request.http.method} request has no body", "use POST")
         if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
@@ -193,8 +196,20 @@ def _check_duration(path: str, value: str | float, errors: list[FieldError]) -> 
 
 def unknown_task(name: str, known: Iterable[str]) -> FieldError:
     close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "start a worker that offers it, then create the job"
+    wait = 'give "unknown_task": "wait" to create the job before a worker offers the task'
+    hint = f"did you mean {close[0]!r}?" if close else f"start a worker that offers it, or {wait}"
     return FieldError("task", f"no worker has offered a task named {name!r}", hint)
+
+
+def check_payload(request: JobRequest, schema: str | None) -> bytes:
+    """The payload of this request as it is stored. Raises Invalid. `schema`: of the payloads of its task, if known."""
+    errors = [error for error in _target_errors(request) if error.path == "payload"]
+    payload = _payload(request, errors)
+    if schema is not None:
+        errors.extend(payload_errors(request.payload, schema))
+    if errors:
+        raise Invalid(errors)
+    return payload
 
 
 def payload_errors(payload: object, schema: str) -> list[FieldError]:
@@ -209,6 +224,15 @@ def payload_errors(payload: object, schema: str) -> list[FieldError]:
         return []
     errors = chain.from_iterable(map(_field_errors, validator.iter_errors(payload)))
     return list(islice(errors, _MAX_ERRORS))
+
+
+def schema_error(schema: str) -> str | None:
+    """What is wrong with a schema of payloads."""
+    try:
+        _validator(schema)
+    except ValueError as error:
+        return f"is not a valid schema: {_short(str(error))}"
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -4,25 +4,33 @@ The execution of such a job waits for its parents as any other. When it is ready
 the jobs of the elements, and the execution waits for them as it waited for its parents. When they have completed, it is
 ready again, and completes with their results. Each step is one transaction that checks the state, so that any node may
 repeat it.
+
+The loop runs when this node has made something true that may concern a fan-out, and when one falls due. It looks by
+itself only for what a node that was killed has left behind.
 """
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import msgspec
 
 from tickwork.define.jobs import Jobs
-from tickwork.loop import Loops
+from tickwork.loop import Loops, Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text
 from tickwork.model.errors import Invalid, QueueFull
+from tickwork.model.event_after_commit import Event, FanOutDefined
 from tickwork.model.execution import NOT_TAKEN
 from tickwork.model.for_each import MOST_BYTES, ForEach, NoElements, elements, payload_with
-from tickwork.model.job import JobRequest, for_each_of
+from tickwork.model.job import CreatedJob, JobRequest, for_each_of
 from tickwork.model.public_ids import parse_job_id
 from tickwork.store.port.define import FanOutStore, ReadyFanOut
 
-_INTERVAL = 0.5  # seconds
+_INTERVAL = 5.0  # seconds
+_AHEAD = timedelta(seconds=_INTERVAL)
+_GATHERED = 0.05  # seconds: what happens within this time wakes the loop once
 _TOGETHER = 20
+_CANCELLED_TOGETHER = 500  # elements
 _UNTIL_THERE_IS_ROOM = timedelta(seconds=5)
 _LONGEST_NAME = 200
 
@@ -32,19 +40,40 @@ class _ListNotTaken(Exception):
 
 
 class FanOut:
-    def __init__(self, store: FanOutStore, jobs: Jobs) -> None:
+    def __init__(self, store: FanOutStore, jobs: Jobs, wake: Wake) -> None:
         self._store = store
         self._jobs = jobs
+        self._wake = wake
         self._isolation = BadRowIsolation("fan out")
+        self._are_used = False  # as far as this node knows
+        self._timer: asyncio.TimerHandle | None = None
 
     def add_loops(self, loops: Loops) -> None:
         loops.add("fan out", self.step, every=_INTERVAL)
 
+    def after_define(self, _: FanOutDefined) -> None:
+        self._are_used = True
+
+    def after_change(self, _: Event) -> None:
+        """What ended may have been a parent or an element. Where there are no fan-outs, nobody asks."""
+        if self._are_used:
+            self._wake_in(_GATHERED)
+
     async def step(self) -> bool:
-        """Expand or complete what is ready; whether there may be more."""
-        ready = await self._store.ready(_TOGETHER)
+        """Expand or complete what is ready, and cancel what belongs to a cancelled one; whether there may be more."""
+        self._are_used = self._are_used or await self._store.are_used()
+        return self._are_used and await self._advance_ready()
+
+    async def _advance_ready(self) -> bool:
+        found = await self._store.ready(_TOGETHER, _AHEAD)
+        ready = [each for each in found if not each.due_in]
         await self._isolation.run_each(ready, self._advance, self._fail)
-        return len(ready) == _TOGETHER
+        cancelled = await self._store.cancel_elements(_CANCELLED_TOGETHER)
+        if cancelled:
+            self._wake.revoke()
+        if coming := [each.due_in.total_seconds() for each in found if each.due_in]:
+            self._wake_in(min(coming))
+        return len(ready) == _TOGETHER or cancelled is not None
 
     async def _advance(self, fan_out: ReadyFanOut) -> None:
         if fan_out.is_expanded:
@@ -54,7 +83,7 @@ class FanOut:
             requests = await self._requests(fan_out)
             async with self._store.expanding(fan_out) as is_mine:
                 if is_mine:
-                    made = await self._jobs.create_many(fan_out.key.tenant_id, requests) if requests else []
+                    made = await self._create(fan_out.key.tenant_id, requests) if requests else []
                     await self._store.link(fan_out, [parse_job_id(job.id) for job in made])
         except _ListNotTaken as reason:
             await self._store.skip(fan_out, str(reason))
@@ -62,8 +91,15 @@ class FanOut:
             await self._store.fail(fan_out, str(error))
         except Invalid as invalid:
             await self._store.fail(fan_out, f"an element cannot become a job: {_first(invalid)}")
-        except QueueFull:
-            await self._store.put_off(fan_out, _UNTIL_THERE_IS_ROOM)
+        except QueueFull as full:
+            if full.fits_later:
+                await self._store.put_off(fan_out, _UNTIL_THERE_IS_ROOM, f"waits for its queue: {full}")
+            else:
+                await self._store.fail(fan_out, f"its elements never fit into its queue: {full}")
+
+    async def _create(self, tenant_id: int, requests: list[JobRequest]) -> list[CreatedJob]:
+        """The job exists, so its elements run even if its task was retired since."""
+        return await self._jobs.create_many(tenant_id, requests, refuses_retired=False)
 
     async def _requests(self, fan_out: ReadyFanOut) -> list[JobRequest]:
         job = msgspec.json.decode(fan_out.definition, type=JobRequest)
@@ -81,10 +117,22 @@ class FanOut:
             raise NoElements(
                 f"the payloads of {len(values):,} elements are more than {MOST_BYTES:,} bytes together"
             )
+        await self._store.refuse_if_full(
+            fan_out, len(values)
+        )  # before thousands of requests are made in vain
         return _requests_of(job, msgspec.json.decode(fan_out.payload), for_each, values)
 
     async def _fail(self, fan_out: ReadyFanOut, error: Exception) -> None:
         await self._store.fail(fan_out, f"cannot be fanned out: {error_text(error)}")
+
+    def _wake_in(self, seconds: float) -> None:
+        """Unless it is woken before that anyway."""
+        loop = asyncio.get_running_loop()
+        if self._timer and self._timer.when() > loop.time():
+            if self._timer.when() <= loop.time() + seconds:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self._wake.fan_out)
 
 
 def _requests_of(job: JobRequest, payload: Any, for_each: ForEach, values: list[Any]) -> list[JobRequest]:

@@ -5,29 +5,29 @@ import builtins
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from tickwork.define.compile_job import Compiler, payload_errors, unknown_task
+from tickwork.define.check_task_of_job import KnownTasks, keys_of_retired
+from tickwork.define.compile_job import Compiler
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import GroupCommit
 from tickwork.define.job_health import JobHealth
+from tickwork.define.patch_job import patched, schedule_to_patch, with_defaults
 from tickwork.model.access import NOBODY, Author, Requester
 from tickwork.model.current_span_and_job_origin import origin_of
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
-from tickwork.model.event_after_commit import JobChanged, Publish, WorkArrived
+from tickwork.model.event_after_commit import FanOutDefined, JobChanged, JobsCreated, Publish, WorkArrived
 from tickwork.model.explain_type_errors import MOST_ERRORS
 from tickwork.model.field_types import Page
-from tickwork.model.http_secrets import with_stored_secrets
-from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import (
-    BUILT_IN,
     CreatedJob,
     JobRequest,
     JobSpec,
     JobStatus,
     JobView,
+    RunningChoice,
     for_each_of,
     job_view,
 )
@@ -35,11 +35,9 @@ from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
 from tickwork.model.job_graph import JobGraph
 from tickwork.model.notification_rule import unknown_channels
-from tickwork.model.parsed_schedule_and_preview import KINDS, Once, Recurring, describe_once
+from tickwork.model.parsed_schedule_and_preview import Once, Recurring, describe_once
 from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id
-from tickwork.model.retry_policy import RetryPolicy
-from tickwork.model.task import BUILT_IN_TASKS, NO_DEFAULTS, TaskDefaults
-from tickwork.store.port.define import JobStore, KnownTask, Made
+from tickwork.store.port.define import JobStore, Made
 from tickwork.store.port.read_jobs_executions_workers import JobSearch, ReadStore
 
 _MAX_TRIES = 50  # of a change that conflicts with other changes
@@ -90,10 +88,15 @@ class Jobs:
         return await self._group_commit.create(tenant_id, request, requester)
 
     async def create_many(
-        self, tenant_id: int, requests: Sequence[JobRequest], requester: Requester = NOBODY
+        self,
+        tenant_id: int,
+        requests: Sequence[JobRequest],
+        requester: Requester = NOBODY,
+        *,
+        refuses_retired: bool = True,
     ) -> builtins.list[CreatedJob]:
         """Create all of these jobs or none. Returns only what is known without reading the new jobs again."""
-        _, made = await self._make(tenant_id, requests, [requester] * len(requests))
+        _, made = await self._make(tenant_id, requests, [requester] * len(requests), refuses_retired)
         old = [each.job for each in made if not each.is_new]
         read = iter(await self._read.jobs_by_id(tenant_id, old) if old else [])
         return [
@@ -102,13 +105,18 @@ class Jobs:
         ]
 
     async def _make(
-        self, tenant_id: int, requests: Sequence[JobRequest], requesters: Sequence[Requester]
+        self,
+        tenant_id: int,
+        requests: Sequence[JobRequest],
+        requesters: Sequence[Requester],
+        refuses_retired: bool = True,
     ) -> tuple[builtins.list[JobSpec], builtins.list[Made]]:
-        specs = await self._compile(tenant_id, requests)
+        specs = await self._compile(tenant_id, requests, refuses_retired=refuses_retired)
         traceparents = [each.traceparent for each in requesters]
         if any(traceparents):
             specs = [*map(_with_origin, specs, traceparents)]
         made = await self._store.create(tenant_id, specs, [each.author for each in requesters])
+        self._publish(JobsCreated([each.job for each in made]))
         if any(map(_is_due_now, specs)):
             self._publish(WorkArrived(tenant_id))
         return specs, made
@@ -169,18 +177,32 @@ class Jobs:
         self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None, requester: Requester
     ) -> None:
         current = await self._store.definition(tenant_id, job)
-        document = _with_defaults(current.document)
+        document = with_defaults(current.document)
         if isinstance(patch.get("schedule"), dict):
             shown = (await self.get(tenant_id, job)).schedule
-            schedule = _schedule_to_patch(shown, patch["schedule"])
+            schedule = schedule_to_patch(shown, patch["schedule"])
             document = {**document, "schedule": schedule, "timezone": None}
         # A channel that is gone by now is no reason to refuse a patch of something else.
         (spec,) = await self._compile(
-            tenant_id, [_patched(document, patch)], itself=job, checks_channels="notify" in patch
+            tenant_id,
+            [patched(document, patch)],
+            itself=job,
+            checks_channels="notify" in patch,
+            refuses_retired="task" in patch,
         )
         spec = _with_origin(spec, requester.traceparent)
         version = current.version if if_match is None else if_match
         await self._store.change(tenant_id, job, spec, version, requester.author)
+
+    async def check_again(self, tenant_id: int, job: int) -> None:
+        """Check a job whose task was unknown, and let it run. It gets the defaults of the task. Raises Invalid."""
+        current = await self._store.definition(tenant_id, job)
+        request = msgspec.convert(current.document, JobRequest)
+        (spec,) = await self._compile(
+            tenant_id, [request], itself=job, checks_channels=False, refuses_retired=False
+        )
+        await self._store.change(tenant_id, job, spec, current.version)
+        self._publish(JobChanged(tenant_id, job))
 
     async def pause(self, tenant_id: int, job: int, author: Author | None = None) -> JobView:
         """After this returns, no attempt starts, not even one that a worker received ahead of its due time."""
@@ -195,10 +217,16 @@ class Jobs:
         return await self.get(tenant_id, job)
 
     async def cancel(
-        self, tenant_id: int, job: int, if_match: int | None = None, author: Author | None = None
+        self,
+        tenant_id: int,
+        job: int,
+        if_match: int | None = None,
+        author: Author | None = None,
+        running: RunningChoice = "leave",
     ) -> JobView:
-        """Create no more executions. A running one continues; cancel it separately."""
-        await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match, author)
+        """Create no more executions, and cancel those that wait. What runs continues, or is cancelled, too: all in one
+        transaction. Workers are then told to stop it."""
+        await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match, author, running=running)
         self._publish(JobChanged(tenant_id, job))
         await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
@@ -210,9 +238,10 @@ class Jobs:
         itself: int | None = None,
         *,
         checks_channels: bool = True,
+        refuses_retired: bool = True,
     ) -> builtins.list[JobSpec]:
         now = await self._read.now()
-        tasks = await self._known_tasks(tenant_id, {each.task for each in requests if each.task})
+        tasks = await self._known_tasks(tenant_id, requests, refuses_retired)
         compiler = Compiler(now)
         errors = builtins.list(islice(_repeated_keys(requests), MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
@@ -222,7 +251,7 @@ class Jobs:
                 await asyncio.sleep(0)
                 started = monotonic()
             try:
-                specs.append(_compile_one(request, tasks, compiler))
+                specs.append(tasks.compile(request, compiler))
             except Invalid as invalid:
                 errors.extend(error.at(number, len(requests)) for error in invalid.errors)
             if len(errors) >= MOST_ERRORS:
@@ -250,6 +279,8 @@ class Jobs:
         dependencies = Dependencies(requests, keys, known, itself=itself)
         linked = dependencies.link(specs)
         errors.extend(error.at(place, len(requests)) for place, error in dependencies.faults)
+        if any(map(for_each_of, requests)):
+            self._publish(FanOutDefined())
         return linked
 
     async def _unknown_channels(
@@ -265,19 +296,15 @@ class Jobs:
             for error in unknown_channels(f"notify[{place}].to", entry.to, known)
         ]
 
-    async def _known_tasks(self, tenant_id: int, wanted: set[str]) -> "_KnownTasks":
+    async def _known_tasks(
+        self, tenant_id: int, requests: Sequence[JobRequest], refuses_retired: bool
+    ) -> KnownTasks:
+        wanted = {each.task for each in requests if each.task}
         found = await self._store.find_tasks(tenant_id, wanted)
-        all_found = wanted <= found.keys()
-        return _KnownTasks(found, [] if all_found else await self._store.task_names(tenant_id))
-
-
-class _KnownTasks(NamedTuple):
-    by_name: dict[str, KnownTask]
-    names: list[str]  # for suggestions; read only when a task is unknown
-
-    def defaults(self, task: str | None) -> TaskDefaults:
-        known = self.by_name.get(task or "")
-        return known.defaults if known else NO_DEFAULTS
+        names = [] if wanted <= found.keys() else await self._store.task_names(tenant_id)
+        keys = keys_of_retired(requests, found) if refuses_retired else set()
+        existing = await self._store.find_keys(tenant_id, keys) if keys else {}
+        return KnownTasks(found, names, refuses_retired, existing.keys())
 
 
 def _is_due_now(spec: JobSpec) -> bool:
@@ -322,76 +349,9 @@ def _created_new(made: Made, request: JobRequest) -> CreatedJob:
     return CreatedJob(job_id(made.job), request.key, made.next_run_at, execution)
 
 
-def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:
-    errors: list[FieldError] = []
-    try:
-        spec = compiler.compile(request, tasks.defaults(request.task))
-    except Invalid as invalid:
-        errors.extend(invalid.errors)
-    if request.task and request.task not in BUILT_IN_TASKS:
-        errors.extend(_task_errors(request, tasks))
-    if errors:
-        raise Invalid(errors)
-    return spec
-
-
-def _task_errors(request: JobRequest, tasks: _KnownTasks) -> list[FieldError]:
-    known = tasks.by_name.get(request.task or "")
-    if known is None:
-        return [unknown_task(request.task or "", tasks.names)]
-    if for_each_of(request):
-        return []  # the payload lacks the element: that of each element is checked when the list is known
-    return payload_errors({} if request.payload is msgspec.UNSET else request.payload, known.schema)
-
-
 def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, request in enumerate(requests):
         if request.key is not None and request.key in seen:
             yield FieldError(f"[{number}].key", f"{request.key!r} appears twice in this request")
         seen.add(request.key or "")
-
-
-def _with_defaults(document: dict[str, Any]) -> dict[str, Any]:
-    """Adds Tickwork's own defaults, so that the task's defaults apply only to fields that the patch removes."""
-    retry = msgspec.to_builtins(RetryPolicy()) | document.get("retry", {})
-    return BUILT_IN | document | {"retry": retry}
-
-
-def _schedule_to_patch(shown: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """A patch applies to the schedule as it is shown, in whatever notation it was written. A schedule has only one
-    kind, so a patch that names a kind replaces the current one."""
-    names_kind = any(patch.get(kind) is not None for kind in KINDS)
-    return {name: value for name, value in shown.items() if not (names_kind and name in KINDS)}
-
-
-def _patched(document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
-    if patch.get("ref") is not None:
-        raise Invalid.field("ref", "names a job only in the batch that it is created in")
-    merged = _merge(document, patch)
-    if merged.get("http") and "url" not in merged["http"]:
-        # The patch was validated field by field, so only this can be missing.
-        raise Invalid.field("http.url", "is required")
-    return _with_stored_secrets(msgspec.convert(merged, JobRequest), document, patch)
-
-
-def _with_stored_secrets(request: JobRequest, document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
-    """A patch may repeat what was shown, where a mark replaces each secret. Puts the stored secrets back."""
-    if request.http is None or "http" not in patch:
-        return request
-    stored = msgspec.convert(document["http"], HttpTarget) if document.get("http") else None
-    given = (patch["http"].get("headers") or {}) if patch["http"] else {}
-    return msgspec.structs.replace(request, http=with_stored_secrets(request.http, stored, given))
-
-
-def _merge(document: Any, patch: Any) -> Any:
-    """RFC 7396: null removes, objects merge, everything else replaces."""
-    if not isinstance(patch, dict):
-        return patch
-    merged = dict(document) if isinstance(document, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = _merge(merged.get(name), value)
-    return merged

@@ -37,9 +37,12 @@ class Runs:
         self._publish = publish
         self._wake = wake
 
-    async def run(self, tenant_id: int, job: int, overlap: Overlap = "allow") -> ExecutionView:
-        """Create an execution that is due now. `overlap` replaces the job's overlap policy for this execution only."""
-        scheduled_for = await self._store.run(tenant_id, job, overlap)
+    async def run(
+        self, tenant_id: int, job: int, overlap: Overlap = "allow", worker: str | None = None
+    ) -> ExecutionView:
+        """Create an execution that is due now. `overlap` replaces the job's overlap policy for this execution only, and
+        `worker` is the name of the only worker that may run it."""
+        scheduled_for = await self._store.run(tenant_id, job, overlap, worker)
         self._publish(WorkArrived(tenant_id))
         if overlap == "replace":
             self._wake.revoke()

@@ -163,6 +163,7 @@ class PastWeek:
             await self._step()
         await self._move_to(self._end)
         await self._report(everything=True)
+        await self._upkeep()  # tells of what failed last, and the next step sends it
         await self._step()
         await self._report(everything=True)
         await self._create([*coming_jobs(self._end), *troubled_jobs()])

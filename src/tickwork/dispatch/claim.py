@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from prometheus_client import Counter
 
-from tickwork.dispatch.assigned_executions import Assignment
 from tickwork.dispatch.claim_order import ClaimOrder
 from tickwork.dispatch.connected_workers import ConnectedWorkers, LateBacklog
+from tickwork.dispatch.handover_to_workers import Assignment
 from tickwork.dispatch.limits import LockedLimits, lock_limits
 from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
@@ -48,8 +48,7 @@ class Claimer:
 
     async def _claim_one_by_one(self) -> None:
         """After a row error: hand over one execution of each backlog, and end those as failed that cause errors."""
-        async with self._store.claiming() as claiming:
-            backlogs = await claiming.waiting(self._lead)
+        backlogs = await self._store.waiting(self._lead)
         await self._isolation.run_each(backlogs, self._claim_one, self._fail_first)
 
     async def _claim_one(self, backlog: Backlog) -> None:
@@ -59,10 +58,17 @@ class Claimer:
         await self._store.fail_oldest(backlog, self._lead, f"cannot be handed out: {error_text(error)}")
 
     async def _claim_from(self, only: Backlog | None) -> bool:
+        """Most of the times that a node looks nothing waits, so it looks before it begins a transaction. What it picks
+        is what still waits then."""
+        backlogs = await self._served([only] if only else await self._store.waiting(self._lead))
+        if not backlogs:
+            self._observe((), LockedLimits((), ()))
+            self.more_may_wait = False
+            return False
         assignment: Assignment | None = None
         try:
             async with self._store.claiming() as claiming:
-                assignment = await self._choose(claiming, only)
+                assignment = await self._choose(claiming, backlogs, only)
                 if assignment:
                     await self._write(claiming, assignment)
         except BaseException:
@@ -74,14 +80,14 @@ class Claimer:
         assignment.deliver()
         return bool(assignment.shares) and self.more_may_wait
 
-    async def _choose(self, claiming: Claiming, only: Backlog | None) -> Assignment | None:
-        waiting = [only] if only else await claiming.waiting(self._lead)
-        await self._connected.load_lanes((backlog.lane for backlog in waiting), claiming)
-        backlogs = [backlog for backlog in waiting if self._connected.serving(backlog.lane)]
-        if not backlogs:
-            self._observe((), LockedLimits((), ()))
-            self.more_may_wait = False
-            return None
+    async def _served(self, waiting: Sequence[Backlog]) -> list[Backlog]:
+        """Those that a connected worker serves."""
+        await self._connected.load_lanes((backlog.lane for backlog in waiting), self._store)
+        return [backlog for backlog in waiting if self._connected.serving(backlog.lane)]
+
+    async def _choose(
+        self, claiming: Claiming, backlogs: list[Backlog], only: Backlog | None
+    ) -> Assignment | None:
         free_slots = self._connected.free_slots()
         wanted = [(self._connected.lanes[lane], free_slots) for lane in {each.lane for each in backlogs}]
         limits = await lock_limits(claiming, wanted, free_slots)
@@ -116,15 +122,22 @@ class Claimer:
 
     def _observe(self, backlogs: Sequence[Backlog], limits: LockedLimits) -> None:
         """Remember which backlogs are late for lack of workers, and whether a limit keeps any of them waiting."""
-        allowed = [each for each in backlogs if limits.capacity(self._connected.lanes[each.lane])]
+        allowed = [each for each in backlogs if self._is_allowed(each, limits)]
         self._connected.late = self._late([backlog for backlog in allowed if backlog.waited > _LATE])
         self.limit_reached = len(allowed) < len(backlogs)
+
+    def _is_allowed(self, backlog: Backlog, limits: LockedLimits) -> bool:
+        lane = self._connected.lanes[backlog.lane]
+        return limits.capacity(lane) > 0 and bool(
+            limits.allowed_workers(lane, self._connected.serving(lane.id))
+        )
 
     def _late(self, late: Sequence[Backlog]) -> LateBacklog | None:
         if not late:
             return None
-        most_urgent = min(backlog.priority for backlog in late)
-        flows = {self._connected.flows[backlog.lane] for backlog in late if backlog.priority == most_urgent}
+        urgency = self._connected.urgency
+        most_urgent = min(map(urgency, late))
+        flows = {self._connected.flows[backlog.lane] for backlog in late if urgency(backlog) == most_urgent}
         return LateBacklog(most_urgent, flows.pop() if len(flows) == 1 else None)
 
     async def _write(self, claiming: Claiming, assignment: Assignment) -> None:
@@ -198,10 +211,9 @@ class Placer:
         late = self._connected.late
         if late is None:
             return None
-        urgent, equal = (
-            [position for position, priority in enumerate(executions.priorities) if priority in levels]
-            for levels in (range(late.priority), (late.priority,))
-        )
+        urgencies = self._connected.urgencies(executions)
+        urgent = [position for position, urgency in enumerate(urgencies) if urgency < late.urgency]
+        equal = [position for position, urgency in enumerate(urgencies) if urgency == late.urgency]
         is_own = {self._connected.flows[lane] for lane in set(executions.lanes)} == {late.flow}
         most = int(self._connected.free_slots() * (_SHARE_PAST_OWN if is_own else _SHARE_PAST_OTHERS))
         return urgent + equal[: max(most - len(urgent), 0)]

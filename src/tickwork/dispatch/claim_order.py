@@ -55,7 +55,7 @@ class ClaimOrder:
 
     def allot(self, backlogs: Sequence[Backlog], limits: LockedLimits) -> dict[Backlog, int]:
         """How many executions of each backlog may start."""
-        capacity = _WorkerCapacity(self._connected)
+        capacity = _WorkerCapacity(self._connected, limits)
         startable = [
             backlog
             for backlog in backlogs
@@ -114,7 +114,7 @@ class _TenantBacklogs:
         )
         by_urgency: dict[tuple[int, float], dict[int, deque[Backlog]]] = {}
         for backlog in backlogs:
-            flows = by_urgency.setdefault((backlog.priority, backlog.deadline), {})
+            flows = by_urgency.setdefault((connected.urgency(backlog), backlog.deadline), {})
             flows.setdefault(connected.flows[backlog.lane], deque()).append(backlog)
         self._levels = [
             [(fair_queue.tag(flow), flow, of_flow) for flow, of_flow in flows.items()]
@@ -167,27 +167,32 @@ class _TenantBacklogs:
 class _WorkerCapacity:
     """The free capacity of the connected workers, while slots are allotted."""
 
-    def __init__(self, connected: ConnectedWorkers) -> None:
+    def __init__(self, connected: ConnectedWorkers, limits: LockedLimits) -> None:
         self._connected = connected
+        self._limits = limits
         self._free = {worker: worker.free_capacity() for worker in connected}
         self.slots = min(sum(free.slots for free in self._free.values()), _MOST_SLOTS)
 
     def fits(self, backlog: Backlog) -> bool:
-        needs = self._connected.lanes[backlog.lane].placement.resources
-        return any(self._free[worker].fits(needs) for worker in self._connected.serving(backlog.lane))
+        lane = self._connected.lanes[backlog.lane]
+        return any(self._free[worker].fits(lane.placement.resources) for worker in self._workers(lane))
 
     def take(self, backlog: Backlog, count: int) -> int:
         """Use capacity for up to `count` executions; returns for how many there was enough."""
-        needs = self._connected.lanes[backlog.lane].placement.resources
-        taken = 0
-        for worker in self._connected.serving(backlog.lane):
+        lane = self._connected.lanes[backlog.lane]
+        needs, taken = lane.placement.resources, 0
+        for worker in self._workers(lane):
             free = self._free[worker]
             share = min(free.fits(needs), count - taken, self.slots)
             if share:
                 free.take(share, needs)
+                self._limits.use_worker(lane, worker)
                 self.slots -= share
                 taken += share
         return taken
+
+    def _workers(self, lane: Lane) -> Sequence[ConnectedWorker]:
+        return self._limits.allowed_workers(lane, self._connected.serving(lane.id))
 
 
 def _weight(lane: Lane, workers: Sequence[ConnectedWorker]) -> float:

@@ -1,6 +1,6 @@
 """A worker that is connected to this node: the executions leased to it, and its free slots and resources."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from time import time_ns
@@ -9,9 +9,11 @@ from typing import Protocol
 import msgspec
 
 from tickwork.execution_metrics import COMPLETED, NOT_STARTED, START_DELAY
+from tickwork.model.command_allow_list import allows
 from tickwork.model.requires_limits_fair_share import labels_match
-from tickwork.model.worker_protocol import FromServer, Hello, Key, Outcome, Run, Runs
-from tickwork.store.port.dispatch import ExecutionColumns, Lane, WorkerConnection
+from tickwork.model.worker import WorkerLoad
+from tickwork.model.worker_protocol import Claim, FromServer, Hello, Key, Outcome, Run, Runs
+from tickwork.store.port.dispatch import ExecutionColumns, Heard, Lane, WorkerConnection
 
 _ROUNDING = 1e-9  # 0.1 three times is a little more than 0.3
 
@@ -59,6 +61,7 @@ class ConnectedWorker:
         disconnect: Callable[[], None],
     ) -> None:
         self.id = connection.worker_id
+        self.name = hello.name
         self.connection = connection
         self.tenant_id = tenant_id
         self.send = send
@@ -67,16 +70,24 @@ class ConnectedWorker:
         self.credit = hello.credit
         self.draining = False
         self.reserved = 0  # slots promised to a transaction that has not committed
+        self.unstored_bytes = 0  # of checkpoints that it has sent
+        self.recalled: set[Claim] = set()  # attempts for which it was sent what earlier ones have stored
         self.uncertain_leases: set[int] = set()  # from commits whose answer was lost
         self.trace_handover: TraceHandover | None = None
         self._lanes: Mapping[int, Lane] = {}  # those that its node knows
         self._flows: Mapping[int, int] = {}  # of these lanes
         self._tasks = frozenset(offer.name for offer in hello.tasks)
+        self._commands = hello.commands
         self._queues = frozenset(hello.queues)
         self._weights = hello.weights
-        self._labels = hello.labels
-        self._resources = hello.resources
-        self._used = dict.fromkeys(hello.resources, 0.0)
+        self._labels: Mapping[str, str] = hello.labels
+        self._resources: Mapping[str, float] = hello.resources
+        self._counts_resources = bool(hello.resources)  # it has some, or had
+        self._used: defaultdict[str, float] = defaultdict(float)
+        self.load: WorkerLoad | None = None  # what it last measured
+        self._unstored_load: WorkerLoad | None = None
+        self._unstored_labels: Mapping[str, str] | None = None
+        self._unstored_resources: Mapping[str, float] | None = None
         # Attempt, lease, lane and earliest start of each execution.
         self._leased: dict[Key, tuple[int, int, int, int]] = {}
         self._unended: dict[int, int] = {}  # number of executions that are left of each lease
@@ -98,16 +109,48 @@ class ConnectedWorker:
             self.free_slots, {name: total - self._used[name] for name, total in self._resources.items()}
         )
 
+    def change(self, labels: Mapping[str, str] | None, resources: Mapping[str, float] | None) -> None:
+        """The worker has other labels or resources from now on; None: as before. What it runs goes on. Call
+        `ConnectedWorkers.match_again` afterwards."""
+        if labels is not None:
+            self._labels = self._unstored_labels = labels
+        if resources is not None:
+            self._resources = self._unstored_resources = resources
+            self._counts_resources = self._counts_resources or bool(resources)
+
+    def heard(self) -> Heard:
+        """A heartbeat, with what the worker measured and changed and the store does not know."""
+        return Heard(self.connection, self._unstored_load, self._unstored_labels, self._unstored_resources)
+
+    def stored(self, heard: Heard) -> None:
+        """Forget what was written, unless it has changed meanwhile."""
+        if self._unstored_load is heard.load:
+            self._unstored_load = None
+        if self._unstored_labels is heard.labels:
+            self._unstored_labels = None
+        if self._unstored_resources is heard.resources:
+            self._unstored_resources = None
+
+    def measured(self, load: WorkerLoad) -> None:
+        self.load = self._unstored_load = load
+
     def serves(self, lane: Lane) -> bool:
         """The built-in worker belongs to no tenant and serves all of them."""
         return (
             self.tenant_id in (None, lane.tenant_id)
-            and lane.task in self._tasks
+            and self._offers(lane)
             and not lane.placement.fans_out
+            and not lane.placement.awaits_task
+            and lane.placement.worker in (None, self.name)
             and (not self._queues or lane.queue in self._queues)
             and labels_match(lane.placement.labels, self._labels)
             and all(self._resources.get(name, 0.0) >= need for name, need in lane.placement.resources.items())
         )
+
+    def _offers(self, lane: Lane) -> bool:
+        if lane.placement.program is not None:
+            return allows(self._commands, lane.placement.program)
+        return lane.task in self._tasks
 
     @property
     def specialization(self) -> int:
@@ -124,7 +167,7 @@ class ConnectedWorker:
 
     def reserve(self, lane: int, count: int) -> None:
         self.reserved += count
-        if self._resources:
+        if self._counts_resources:
             self._use_lane(lane, count)
 
     def unreserve(self, executions: ExecutionColumns) -> None:
@@ -176,7 +219,7 @@ class ConnectedWorker:
 
     def _count_removed(self, leases: Sequence[int], lanes: Sequence[int]) -> list[int]:
         """Free what executions of these lanes used. Returns the leases of which no execution is left."""
-        if self._resources:
+        if self._counts_resources:
             for lane in lanes:
                 self._use_lane(lane, -1)
         ended = []
@@ -211,7 +254,7 @@ class ConnectedWorker:
         self.send(Runs(runs))
 
     def _use(self, executions: ExecutionColumns, sign: int) -> None:
-        if self._resources:
+        if self._counts_resources:
             for lane in executions.lanes:
                 self._use_lane(lane, sign)
 

@@ -5,16 +5,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from tickwork.dispatch.assigned_executions import Assignment, Share
 from tickwork.dispatch.connected_worker import ConnectedWorker, TraceHandover
+from tickwork.dispatch.handover_to_workers import Assignment, Share
 from tickwork.dispatch.limits import LockedLimits
-from tickwork.store.port.dispatch import ExecutionColumns, Lane
+from tickwork.model.job import PRIORITIES
+from tickwork.store.port.dispatch import Backlog, DispatchSettings, ExecutionColumns, Lane
+
+_NORMAL = PRIORITIES.index("normal")
 
 
 class LateBacklog(NamedTuple):
     """Executions that have waited too long only because workers are short."""
 
-    priority: int  # the most urgent of them
+    urgency: int  # of the most urgent of them
     flow: int | None  # the fair share of those, if they all have the same one
 
 
@@ -28,6 +31,10 @@ class ConnectedWorkers:
         self._workers: dict[int, ConnectedWorker] = {}
         self._serving: dict[int, list[ConnectedWorker]] = {}
         self._first_of_flow: dict[tuple[int, str, str], int] = {}
+        self._settings = DispatchSettings()
+        self._ranks: dict[
+            int, int
+        ] = {}  # of lanes whose queue has a priority: how much that changes the urgency
         self.lanes: dict[int, Lane] = {}
         self.flows: dict[int, int] = {}  # of each lane: the first known lane with the same fair share
         self.late: LateBacklog | None = None
@@ -52,6 +59,35 @@ class ConnectedWorkers:
         if self._workers.get(worker.id) is worker:
             del self._workers[worker.id]
             self._match()
+
+    def match_again(self) -> None:
+        """The labels or resources of a worker have changed."""
+        self._match()
+
+    def use_settings(self, settings: DispatchSettings) -> None:
+        if settings == self._settings:
+            return
+        self._settings = settings
+        self._ranks = {number: rank for number, lane in self.lanes.items() if (rank := self._rank(lane))}
+        self._match()
+
+    def is_disabled(self, tenant_id: int, task: str) -> bool:
+        return (tenant_id, task) in self._settings.disabled_tasks
+
+    def urgency(self, backlog: Backlog) -> int:
+        """The lower, the sooner: by the priority of the queue, then by that of the job."""
+        return backlog.priority + self._ranks.get(backlog.lane, 0)
+
+    def urgencies(self, executions: ExecutionColumns) -> Sequence[int]:
+        if not self._ranks:
+            return executions.priorities
+        placed = zip(executions.priorities, executions.lanes, strict=True)
+        return [priority + self._ranks.get(lane, 0) for priority, lane in placed]
+
+    def disconnect_all(self) -> None:
+        """They connect again, and what each has is compared with what the database says."""
+        for worker in self:
+            worker.disconnect()
 
     async def load_lanes(self, lanes: Iterable[int], source: LaneSource) -> None:
         """Read those lanes that this node does not know yet."""
@@ -79,8 +115,9 @@ class ConnectedWorkers:
 
         With `positions`, only the executions at these positions."""
         chosen: dict[ConnectedWorker, list[Sequence[int]]] = defaultdict(list)
-        for number, of_lane in _by_urgency(executions, positions):
-            lane, workers = self.lanes[number], self.serving(number)
+        for number, of_lane in _by_urgency(executions, positions, self._ranks):
+            lane = self.lanes[number]
+            workers = limits.allowed_workers(lane, self.serving(number))
             allowed = of_lane[: limits.capacity(lane)] if any(each.free_slots for each in workers) else ()
             if not allowed:
                 continue
@@ -88,6 +125,7 @@ class ConnectedWorkers:
             for worker, count in _shares(len(allowed), workers, lane.placement.resources):
                 share = allowed[begin : begin + count]
                 worker.reserve(number, count)
+                limits.use_worker(lane, worker)
                 chosen[worker].append(share)
                 begin += count
             limits.use(lane, begin)
@@ -104,7 +142,13 @@ class ConnectedWorkers:
         self.flows[lane.id] = self._first_of_flow.setdefault(
             (lane.tenant_id, lane.queue, lane.placement.flow), lane.id
         )
+        if rank := self._rank(lane):
+            self._ranks[lane.id] = rank
         self._match_lane(lane)
+
+    def _rank(self, lane: Lane) -> int:
+        priority = self._settings.queue_priorities.get((lane.tenant_id, lane.queue), _NORMAL)
+        return (priority - _NORMAL) * len(PRIORITIES)
 
     def _match(self) -> None:
         self._serving.clear()
@@ -112,15 +156,17 @@ class ConnectedWorkers:
             self._match_lane(lane)
 
     def _match_lane(self, lane: Lane) -> None:
+        if self.is_disabled(lane.tenant_id, lane.task):
+            return
         workers = [worker for worker in self._workers.values() if worker.serves(lane)]
         if workers:
             self._serving[lane.id] = sorted(workers, key=lambda worker: worker.specialization)
 
 
 def _by_urgency(
-    executions: ExecutionColumns, positions: Sequence[int] | None
+    executions: ExecutionColumns, positions: Sequence[int] | None, ranks: Mapping[int, int]
 ) -> Iterator[tuple[int, Sequence[int]]]:
-    """Each lane with the positions of its executions: by priority, then the lane with the fewest executions first."""
+    """Each lane with the positions of its executions: by urgency, then the lane with the fewest executions first."""
     lanes, priorities = executions.lanes, executions.priorities
     if positions is None and _is_uniform(lanes) and _is_uniform(priorities):
         if lanes:
@@ -129,8 +175,12 @@ def _by_urgency(
     groups: dict[tuple[int, int], list[int]] = defaultdict(list)
     for position in range(len(lanes)) if positions is None else positions:
         groups[priorities[position], lanes[position]].append(position)
-    for (_, lane), group in sorted(groups.items(), key=lambda each: (each[0][0], len(each[1]))):
-        yield lane, group
+    urgent_first = sorted(
+        (priority + ranks.get(lane, 0), len(group), lane, priority)
+        for (priority, lane), group in groups.items()
+    )
+    for _, _, lane, priority in urgent_first:
+        yield lane, groups[priority, lane]
 
 
 def _is_uniform(column: Sequence[int]) -> bool:

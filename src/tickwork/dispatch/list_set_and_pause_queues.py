@@ -7,6 +7,7 @@ import msgspec
 import structlog
 from prometheus_client import Counter
 
+from tickwork.loop import Wake
 from tickwork.model.errors import Invalid, NotFound
 from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.field_types import Page, QueueName
@@ -40,9 +41,10 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 
 class Queues:
-    def __init__(self, store: QueueStore, publish: Publish) -> None:
+    def __init__(self, store: QueueStore, publish: Publish, wake: Wake) -> None:
         self._store = store
         self._publish = publish
+        self._wake = wake
 
     async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[QueueView]:
         return await self._store.queues(tenant_id, limit, cursor)
@@ -54,6 +56,7 @@ class Queues:
 
     async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
         view = await self._store.set(tenant_id, _checked(name), settings)
+        self._wake.read_dispatch_settings()
         self._publish(WorkArrived(tenant_id))
         return view
 

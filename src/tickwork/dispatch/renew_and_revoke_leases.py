@@ -40,8 +40,10 @@ class Renewer:
         if not self._heartbeats:
             return False
         heartbeats = dict(self._heartbeats)
-        renewal = await self._store.renew([worker.connection for worker in heartbeats], LEASE)
-        for worker, sent in heartbeats.items():
+        heard = [worker.heard() for worker in heartbeats]
+        renewal = await self._store.renew(heard, LEASE)
+        for each, (worker, sent) in zip(heard, heartbeats.items(), strict=True):
+            worker.stored(each)
             if self._heartbeats.get(worker) is sent:  # no later heartbeat has come
                 del self._heartbeats[worker]
             self._answer(worker, sent, renewal)
@@ -105,6 +107,21 @@ def send_missing(worker: ConnectedWorker, leased: LeasedExecutions, known: Seque
     if missing:
         worker.send_executions(executions.at(missing))
     return list(known_claims - set(claims))
+
+
+def put_off_missing(
+    worker: ConnectedWorker, leased: LeasedExecutions, known: Sequence[Claim]
+) -> LeasedExecutions:
+    """Those that the worker knows. The leases of the others are uncertain: the reconciler sends them later."""
+    executions, known_claims = leased.executions, set(known)
+    claims = [
+        Claim(*key, attempt) for key, attempt in zip(executions.keys(), executions.attempts, strict=True)
+    ]
+    kept = [position for position, claim in enumerate(claims) if claim in known_claims]
+    worker.uncertain_leases |= {
+        lease for lease, claim in zip(leased.leases, claims, strict=True) if claim not in known_claims
+    }
+    return LeasedExecutions([leased.leases[position] for position in kept], executions.at(kept))
 
 
 class Revoker:

@@ -61,6 +61,14 @@ class Rescuer:
             raise
         return self._report(rescued)
 
+    async def retry_lost(self) -> int | None:
+        """Let some executions of lost workers run again, whatever their jobs say and without counting the loss. Returns
+        how many; None if no worker is lost."""
+        async with self._store.rescuing() as rescuing:
+            rescued = await _rescue(rescuing, always_retry=True)
+        self._report(rescued)
+        return None if rescued is None else len(rescued.executions)
+
     async def _rescue_each_worker(self) -> None:
         """After a row error: rescue from each worker separately. A worker that causes errors is left for the next step,
         and the error is raised, so that the loop reports it."""
@@ -103,22 +111,25 @@ class _Rescued(NamedTuple):
     ended_workers: dict[int, str]  # names of the workers that have no execution left
 
 
-async def _rescue(rescuing: Rescuing, only: int | None = None) -> _Rescued | None:
+async def _rescue(
+    rescuing: Rescuing, only: int | None = None, *, always_retry: bool = False
+) -> _Rescued | None:
     lost = await rescuing.take_dead(_MOST_WORKERS, only)
     if not lost:
         return None
     executions = await rescuing.lock(await rescuing.take_leases(lost, _MOST_LEASES))
-    transitions = [_transition(execution) for execution in executions]
+    transitions = [_transition(execution, always_retry) for execution in executions]
     await rescuing.settle(transitions, [_lost_attempt(execution) for execution in executions])
     return _Rescued(list(zip(executions, transitions, strict=True)), await rescuing.end(lost))
 
 
-def _transition(execution: LockedExecution) -> Transition:
+def _transition(execution: LockedExecution, always_retry: bool) -> Transition:
     try:
         job = msgspec.json.decode(execution.definition, type=JobRequest)
     except (TypeError, ValueError) as error:
         return after_unreadable_job(execution, error_text(error))
-    return after_loss(execution, may_retry=job.on_worker_lost == "retry")
+    may_retry = always_retry or job.on_worker_lost == "retry"
+    return after_loss(execution, may_retry=may_retry, counts=not always_retry)
 
 
 def _lost_attempt(execution: LockedExecution) -> AttemptNote:

@@ -27,12 +27,14 @@ from tickwork.model.rest_worker import (
     ClaimedWork,
     ClaimRequest,
     Heartbeat,
+    HeartbeatReport,
     ParentResult,
     RegisteredWorker,
     StopRequest,
     TaskRequest,
     WorkerRequest,
     resource_amounts,
+    resource_errors,
     worker_errors,
 )
 from tickwork.model.task import BUILT_IN_TASKS
@@ -61,14 +63,17 @@ class RestWorkers:
         dispatch: DispatchStore,
         workers: RestWorkerStore,
         now: Callable[[], Micros],
+        is_paused: Callable[[], bool],
         trace_handover: TraceHandover | None = None,
     ) -> None:
+        """`is_paused`: whether the cluster is. Then claims find nothing."""
+        self._is_paused = is_paused
         self._dispatch = dispatch
         self._workers = workers
         self._now = now
         # The worker that claims now, if any; kept because it caches lanes.
-        self._claimant = ConnectedWorkers(trace_handover)
-        self._claimer = Claimer(dispatch, self._claimant, _NO_LEAD)  # kept because it remembers fair shares
+        self.claimant = ConnectedWorkers(trace_handover)
+        self._claimer = Claimer(dispatch, self.claimant, _NO_LEAD)  # kept because it remembers fair shares
         self._claiming = asyncio.Lock()
         self._arrived = asyncio.Event()
         self._closed = False
@@ -91,8 +96,11 @@ class RestWorkers:
             worker_id(registration.worker_id), LEASE.total_seconds(), BEAT.total_seconds()
         )
 
-    async def heartbeat(self, caller: Caller, worker: int) -> Heartbeat:
-        drain = await self._workers.heartbeat(caller, worker, LEASE)
+    async def heartbeat(self, caller: Caller, worker: int, report: HeartbeatReport) -> Heartbeat:
+        """What the report changes counts from the next claim on, at any node."""
+        if errors := [*resource_errors(report.resources or {})]:
+            raise Invalid(errors)
+        drain = await self._workers.heartbeat(caller, worker, LEASE, report)
         revocations = await self._dispatch.revocations([worker])
         return Heartbeat(LEASE.total_seconds(), drain, [*map(_stop_request, revocations)])
 
@@ -129,9 +137,14 @@ class RestWorkers:
             if monotonic() > beat_at:
                 beat_at = monotonic() + BEAT.total_seconds()
                 await self._workers.heartbeat(caller, worker, LEASE)
-            if await self._workers.is_there_news(caller.tenant_id, worker, hello):
+            if not self._is_paused() and await self._workers.is_there_news(
+                caller.tenant_id, worker, self._enabled_tasks(caller.tenant_id, hello), hello.queues
+            ):
                 return True
         return False
+
+    def _enabled_tasks(self, tenant_id: int, hello: Hello) -> list[str]:
+        return [offer.name for offer in hello.tasks if not self.claimant.is_disabled(tenant_id, offer.name)]
 
     async def _claim_up_to(self, caller: Caller, worker: int, most: int) -> tuple[ClaimedWork, Hello]:
         """The executions that the worker has and has not started; new ones only if there are none of those."""
@@ -155,6 +168,8 @@ class RestWorkers:
 
         It claims at most one new execution, so that each has its own lease, which is deleted when it ends."""
         async with self._claiming, self._workers.serving(caller, worker_id) as served:
+            if self._is_paused():
+                return served, False
             worker = ConnectedWorker(
                 WorkerConnection(worker_id, NO_CONNECTION),
                 caller.tenant_id,
@@ -164,7 +179,12 @@ class RestWorkers:
             )
             with self._as_claimant(worker):
                 await self._add_leases(worker, served.leased)
-                unstarted = [position for position, started in enumerate(served.started) if not started]
+                unstarted = [
+                    position
+                    for position, started in enumerate(served.started)
+                    # What it was given before a failover that lost commits it may have run: its timeout ends that.
+                    if not started and served.leased.leases[position] >= self._dispatch.first_lease
+                ]
                 if unstarted and not runs:
                     worker.send_executions(served.leased.executions.at(unstarted[:most]))
                     return served, False
@@ -175,14 +195,14 @@ class RestWorkers:
 
     @contextmanager
     def _as_claimant(self, worker: ConnectedWorker) -> Iterator[None]:
-        self._claimant.add(worker)
+        self.claimant.add(worker)
         try:
             yield
         finally:
-            self._claimant.remove(worker)
+            self.claimant.remove(worker)
 
     async def _add_leases(self, worker: ConnectedWorker, leased: LeasedExecutions) -> None:
-        await self._claimant.load_lanes(set(leased.executions.lanes), self._dispatch)
+        await self.claimant.load_lanes(set(leased.executions.lanes), self._dispatch)
         for position, lease in enumerate(leased.leases):
             worker.add_lease(leased.executions.at(range(position, position + 1)), lease)
 

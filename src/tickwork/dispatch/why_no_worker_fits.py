@@ -1,17 +1,21 @@
 """What live workers lack to run an execution: ever, or now because they are busy."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
-from tickwork.model.quantities import format_size
+from tickwork.model.quantities import format_duration, format_size
 from tickwork.model.requires_limits_fair_share import SIZES, labels_match
-from tickwork.model.why_waiting import MOST_NAMED, Cause, LiveWorker, WaitingFacts
+from tickwork.model.why_waiting import MOST_NAMED, Cause, LiveWorker, NamedWorker, WaitingFacts
 
 _NEVER = "it could never run with the workers that are connected"
 
 
 def unfit_workers(facts: WaitingFacts) -> Iterator[Cause]:
     """What the workers lack that come closest to what it needs; nothing if a worker could run it."""
-    staying = [worker for worker in facts.workers if not worker.draining]
+    if facts.named_worker and not _named(facts.workers, facts.named_worker):
+        yield _away(facts.named_worker, facts.now)
+        return
+    staying = [worker for worker in _candidates(facts) if not worker.draining]
     offering = [worker for worker in staying if worker.offers_task]
     serving = [worker for worker in offering if _serves(worker, facts.queue)]
     labelled = [worker for worker in serving if labels_match(facts.placement.labels, worker.labels)]
@@ -41,7 +45,29 @@ def busy_workers(facts: WaitingFacts) -> Iterator[Cause]:
     yield Cause(kind="busy", message=full_message, count=facts.ahead, max=slots, workers=_ids(able))
 
 
+def _candidates(facts: WaitingFacts) -> Sequence[LiveWorker]:
+    return _named(facts.workers, facts.named_worker) if facts.named_worker else facts.workers
+
+
+def _named(workers: Sequence[LiveWorker], named: NamedWorker) -> list[LiveWorker]:
+    return [worker for worker in workers if worker.name == named.name]
+
+
+def _away(named: NamedWorker, now: datetime) -> Cause:
+    seen = "was never seen"
+    if named.seen_at:
+        ago = timedelta(seconds=max(round((now - named.seen_at).total_seconds()), 0))
+        seen = f"was last seen {format_duration(ago)} ago" if ago else "was seen just now"
+    message = f"it may run only on the worker {named.name}, which is away and {seen}"
+    return Cause(kind="worker", message=message, name=named.name, at=None)
+
+
 def _no_task(facts: WaitingFacts) -> Cause:
+    if facts.placement.program is not None:
+        return _not_allowed(facts, facts.placement.program)
+    if not facts.task_is_known:
+        message = f"no worker has offered the task {facts.task} yet, and nobody has declared it"
+        return Cause(kind="no_task", message=message, name=facts.task)
     if any(worker.offers_task for worker in facts.workers):
         message = f"the only workers that offer the task {facts.task} are draining"
     elif facts.workers:
@@ -49,6 +75,19 @@ def _no_task(facts: WaitingFacts) -> Cause:
     else:
         message = f"no worker is connected, so nobody offers the task {facts.task}"
     return Cause(kind="no_task", message=message, name=facts.task)
+
+
+def _not_allowed(facts: WaitingFacts, program: str) -> Cause:
+    running_commands = [worker for worker in facts.workers if worker.commands]
+    if any(worker.offers_task for worker in facts.workers):
+        message = f"the only workers that allow the program {program} are draining"
+    elif running_commands:
+        nearest = running_commands[0]
+        allowed = f"{nearest.name} allows {', '.join(nearest.commands[:MOST_NAMED])}"
+        message = f"no live worker allows the program {program}: {_NEVER}; {allowed}"
+    else:
+        message = f"no live worker runs commands; start one with --allow-command {program}"
+    return Cause(kind="not_allowed", message=message, name=program, workers=_ids(running_commands))
 
 
 def _no_worker(facts: WaitingFacts, offering: Sequence[LiveWorker]) -> Cause:
@@ -93,6 +132,7 @@ def _could_run(worker: LiveWorker, facts: WaitingFacts) -> bool:
     return (
         worker.offers_task
         and not worker.draining
+        and (facts.named_worker is None or worker.name == facts.named_worker.name)
         and _serves(worker, facts.queue)
         and labels_match(facts.placement.labels, worker.labels)
         and _has(worker.resources, facts.placement.resources)

@@ -1,6 +1,6 @@
 """Explains why an execution does not run: one function for each possible cause, given all the facts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from tickwork.dispatch.why_no_worker_fits import busy_workers, unfit_workers
@@ -22,6 +22,7 @@ from tickwork.store.port.dispatch import WhyWaitingStore
 
 _IN_SUMMARY = 2  # causes
 _AT_ONCE = "nothing blocks it: it is handed to a worker within a moment"
+_FANNED_OUT_AT_ONCE = "nothing blocks it: it becomes a job for each element within a moment"
 _END_AT_KNOWN_TIME: frozenset[CauseKind] = frozenset({"due", "retry", "rate"})
 _ENDS: dict[CauseKind, str] = {
     "paused": "when its job is resumed",
@@ -29,7 +30,12 @@ _ENDS: dict[CauseKind, str] = {
     "overlap": "when the execution before it has ended",
     "breaker": "when the destination works again",
     "queue_paused": "when the queue is resumed",
+    "task_disabled": "when the task is enabled",
+    "payload": "when its payload fits its task",
+    "worker": "when that worker connects",
+    "cluster_paused": "when the cluster is resumed",
     "no_task": "when a worker that offers the task connects",
+    "not_allowed": "when a worker that allows the program connects",
     "no_worker": "when a worker that serves the queue connects",
     "label": "when a worker with these labels connects",
     "resource": "when a worker with these resources connects",
@@ -40,12 +46,14 @@ _ENDS: dict[CauseKind, str] = {
 
 
 class WaitingReasons:
-    def __init__(self, store: WhyWaitingStore) -> None:
+    def __init__(self, store: WhyWaitingStore, is_cluster_paused: Callable[[], bool]) -> None:
         self._store = store
+        self._is_cluster_paused = is_cluster_paused
 
     async def of(self, tenant_id: int, job: int, scheduled_for: datetime) -> Why:
         """Why this execution does not run, and when it will."""
-        return explain(await self._store.facts(tenant_id, job, scheduled_for))
+        facts = await self._store.facts(tenant_id, job, scheduled_for)
+        return explain(facts._replace(cluster_paused=self._is_cluster_paused()))
 
 
 def explain(facts: WaitingFacts) -> Why:
@@ -53,7 +61,7 @@ def explain(facts: WaitingFacts) -> Why:
     start, reason = _expected_start(facts, causes)
     return Why(
         status=facts.status,
-        summary=_summary(causes) + _give_up(facts) + _deadline(facts),
+        summary=_summary(facts, causes) + _give_up(facts) + _deadline(facts),
         causes=causes,
         expected_start=start,
         expected_start_reason=reason,
@@ -69,9 +77,15 @@ def _causes(facts: WaitingFacts) -> Iterator[Cause]:
         yield _running(facts)
     elif facts.worker:
         yield _handed_ahead(facts)
+    elif facts.placement.fans_out:  # no worker gets it
+        yield from _suspended(facts)
+        yield from _not_fanned_out(facts)
     else:
         yield from _suspended(facts)
+        yield from _cluster_paused(facts)
         yield from _queue_paused(facts)
+        yield from _task_disabled(facts)
+        yield from _payload(facts)
         yield from _not_due(facts)
         yield from unfit_workers(facts)
         if not facts.is_suspended and facts.due_at <= facts.now:
@@ -80,12 +94,13 @@ def _causes(facts: WaitingFacts) -> Iterator[Cause]:
 
 
 def _others_ahead(facts: WaitingFacts) -> Iterator[Cause]:
-    if facts.ahead:
+    if facts.ahead and not facts.placement.fans_out:
         yield Cause(kind="busy", message=f"{facts.ahead_in_words}, and they start first", count=facts.ahead)
 
 
-def _summary(causes: Sequence[Cause]) -> str:
-    named = "; ".join(cause.message for cause in causes[:_IN_SUMMARY]) or _AT_ONCE
+def _summary(facts: WaitingFacts, causes: Sequence[Cause]) -> str:
+    at_once = _FANNED_OUT_AT_ONCE if facts.placement.fans_out else _AT_ONCE
+    named = "; ".join(cause.message for cause in causes[:_IN_SUMMARY]) or at_once
     more = len(causes) - _IN_SUMMARY
     text = f"{named}; and {more} more" if more > 0 else named
     return f"{text[0].upper()}{text[1:]}."
@@ -187,9 +202,34 @@ def _open_breaker(failing: FailingDestination, now: datetime) -> Cause:
     return Cause(kind="breaker", message=message, name=failing.destination, at=failing.probe_at)
 
 
+def _cluster_paused(facts: WaitingFacts) -> Iterator[Cause]:
+    if facts.cluster_paused:
+        yield Cause(kind="cluster_paused", message="the whole cluster is paused")
+
+
 def _queue_paused(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.queue_paused:
         yield Cause(kind="queue_paused", message=f"queue {facts.queue} is paused", name=facts.queue)
+
+
+def _task_disabled(facts: WaitingFacts) -> Iterator[Cause]:
+    if facts.disabled:
+        at, by, reason = facts.disabled
+        why = f": {reason}" if reason else ""
+        message = f"the task {facts.task} was disabled by {by or 'somebody'} at {_clock(at)}{why}"
+        yield Cause(kind="task_disabled", message=message, name=facts.task)
+
+
+def _payload(facts: WaitingFacts) -> Iterator[Cause]:
+    if facts.mismatch:
+        message = (
+            f"its payload does not fit the task {facts.task}: {facts.mismatch}; "
+            "it fails when it is due, unless the job is edited before"
+        )
+        yield Cause(kind="payload", message=message, name=facts.task)
+    elif facts.placement.awaits_task and facts.task_is_known:
+        message = f"its payload is about to be checked: the task {facts.task} has just become known"
+        yield Cause(kind="payload", message=message, name=facts.task)
 
 
 def _not_due(facts: WaitingFacts) -> Iterator[Cause]:
@@ -205,10 +245,20 @@ def _not_due(facts: WaitingFacts) -> Iterator[Cause]:
 # It waits for a limit
 
 
+def _not_fanned_out(facts: WaitingFacts) -> Iterator[Cause]:
+    """Its queue has no capacity for its elements, as it was told when it tried, or it is not due."""
+    if facts.reason:
+        yield Cause(kind="limit", message=facts.reason, name=facts.queue)
+    else:
+        yield from _not_due(facts)
+
+
 def _reached_limits(facts: WaitingFacts) -> Iterator[Cause]:
     for limit in facts.limits:
         if limit.max_running is not None and limit.running >= limit.max_running:
             yield _max_running(facts, limit, limit.max_running)
+        if limit.max_workers is not None and len(limit.workers) >= limit.max_workers:
+            yield from _max_workers(facts, limit, limit.max_workers)
         next_start = _next_start(limit, facts.now)
         if next_start > facts.now:
             yield _rate(facts, limit, next_start)
@@ -224,6 +274,23 @@ def _max_running(facts: WaitingFacts, limit: LimitInForce, most: int) -> Cause:
         count=limit.running,
         max=most,
         executions=[*limit.holders],
+    )
+
+
+def _max_workers(facts: WaitingFacts, limit: LimitInForce, most: int) -> Iterator[Cause]:
+    """Nothing if one of the workers that have executions of the queue could take it."""
+    if any(worker.id in limit.workers and worker.holding < worker.slots for worker in facts.workers):
+        return
+    count = len(limit.workers)
+    have = "worker has" if count == 1 else "workers have"
+    message = f"{count} {have} executions of {_limiter(limit)}, and at most {most} may"
+    yield Cause(
+        kind="limit",
+        message="; ".join(filter(None, [message, facts.ahead_in_words])),
+        name=limit.name,
+        count=count,
+        max=most,
+        workers=[*limit.workers[:MOST_NAMED]],
     )
 
 

@@ -10,10 +10,12 @@ from typing import Protocol
 import msgspec
 import structlog
 
+from tickwork.dispatch.attempts_lost_in_failover import end_lost, split_lost
 from tickwork.dispatch.claim import ClaimAgain
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
-from tickwork.dispatch.renew_and_revoke_leases import Renewer, send_missing
+from tickwork.dispatch.renew_and_revoke_leases import Renewer, put_off_missing, send_missing
+from tickwork.dispatch.take_checkpoints import CheckpointStorage, take_checkpoints, take_recall
 from tickwork.dispatch.worker_message_channel import BrokenProtocol, Socket, WorkerSession
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.loop import Wake
@@ -33,6 +35,7 @@ from tickwork.model.worker_protocol import (
     LEASE_RAN_OUT,
     Ack,
     Beat,
+    Checkpoints,
     Claim,
     Drain,
     Drained,
@@ -44,10 +47,11 @@ from tickwork.model.worker_protocol import (
     Notes,
     Outcome,
     Outcomes,
+    Recall,
     Welcome,
     execution_key,
 )  # fmt: skip
-from tickwork.store.port.dispatch import NOTHING_LEASED, DispatchStore, WorkerConnection
+from tickwork.store.port.dispatch import NOTHING_LEASED, DispatchStore, LeasedExecutions, WorkerConnection
 from tickwork.store.port.record import Claimed
 
 _log = structlog.get_logger("tickwork.gateway")
@@ -57,7 +61,7 @@ _STOPPING = "this server is stopping"
 _STALE = "stale outcomes refused"
 _BROKEN = "a worker broke the protocol"
 _MOST_HELLO_BYTES = 1024 * 1024  # of each of these fields, as JSON
-_CHECKED_FIELDS = ("name", "host", "version", "tasks", "labels", "resources")
+_CHECKED_FIELDS = ("name", "host", "version", "tasks", "labels", "resources", "commands")
 
 
 class Recorder(Protocol):
@@ -93,40 +97,59 @@ class WorkerGateway:
         renewer: Renewer,
         recorder: Recorder,
         log_writer: LogWriter,
+        checkpoints: CheckpointStorage,
         keys: KeyCheck,
         claim_again: ClaimAgain,
         wake: Wake,
         *,
         now: Callable[[], Micros],
+        is_paused: Callable[[], bool],
     ) -> None:
+        """`is_paused`: whether the cluster is."""
+        self._is_paused = is_paused
+        self._stopping = False
         self._store = store
         self._connected = connected
         self._renewer = renewer
         self._recorder = recorder
         self._log_writer = log_writer
+        self._checkpoints = checkpoints
         self._keys = keys
         self._now = now
         self._claim_again = claim_again
         self._wake = wake
-        self._sessions: set[WorkerSession] = set()
+        self._sessions: dict[WorkerSession, bool] = {}  # whether it is that of a built-in worker
         self._stale_limit = LogRateLimit(_log.info, _STALE)
         self._broken_limit = LogRateLimit(_log.warning, _BROKEN)
+
+    @property
+    def accepts_workers(self) -> bool:
+        return not self._stopping
 
     async def attend(self, caller: Caller | None, socket: Socket) -> None:
         """Serve one worker until its connection ends. Without a caller it is the built-in worker, for all tenants."""
         session = WorkerSession(socket)
-        self._sessions.add(session)
+        self._sessions[session] = caller is None
         try:
             await self._serve(caller, session)
         except BrokenProtocol as error:
             self._log_broken(caller, str(error))
             await session.close(1003, f"not a message of this protocol: {error}")
         finally:
-            self._sessions.discard(session)
+            del self._sessions[session]
             await session.end()
+
+    async def move_workers(self) -> None:
+        """End the connections of all workers and accept no more: they go on with another node. The built-in workers
+        stay until `close`."""
+        self._stopping = True
+        for session, is_built_in in list(self._sessions.items()):
+            if not is_built_in:
+                await session.close(1012, _STOPPING)
 
     async def close(self) -> None:
         """End all connections; the workers connect to another node."""
+        self._stopping = True
         for session in list(self._sessions):
             await session.close(1012, _STOPPING)
 
@@ -188,6 +211,11 @@ class WorkerGateway:
             before.disconnect()
         leased = await self._store.leased_to(worker.id) if hello.resume else NOTHING_LEASED
         await self._connected.load_lanes(leased.executions.lanes, self._store)
+        leased, lost = split_lost(leased, hello.holding, self._store.first_lease)
+        if lost.leases:
+            self._record_lost(worker, lost)
+        if self._is_paused():
+            leased = put_off_missing(worker, leased, hello.holding)
         forget = send_missing(worker, leased, hello.holding)
         session.send_welcome(
             Welcome(
@@ -209,11 +237,19 @@ class WorkerGateway:
         self._wake.claim()
         return worker
 
+    def _record_lost(self, worker: ConnectedWorker, lost: LeasedExecutions) -> None:
+        _log.warning(
+            "reports of a worker were lost in a failover", worker=worker_id(worker.id), count=len(lost.leases)
+        )
+        self._recorder.submit(
+            worker.id, *end_lost(worker, lost, self._now()), recorded=_nothing_to_acknowledge
+        )
+
     async def _register(self, caller: Caller | None, hello: Hello, token: str) -> WorkerConnection | None:
         """The token identifies a worker that reconnects. With another API key, it belongs to that key from now on."""
         digest = hashlib.sha256(token.encode()).digest()
         if hello.resume:
-            return await self._store.resume(caller, digest, LEASE)
+            return await self._store.resume(caller, hello, digest, LEASE)
         return await self._store.register(caller, hello, digest, LEASE)
 
     async def _handle(self, worker: ConnectedWorker, message: FromWorker) -> None:
@@ -224,6 +260,10 @@ class WorkerGateway:
                 self._take_notes(worker, message)
             case Beat():
                 self._take_beat(worker, message)
+            case Checkpoints():
+                take_checkpoints(worker, message, self._checkpoints)
+            case Recall():
+                take_recall(worker, message, self._checkpoints)
             case Drain():
                 await self._drain(worker)
             case Hello():
@@ -269,6 +309,10 @@ class WorkerGateway:
 
     def _take_beat(self, worker: ConnectedWorker, message: Beat) -> None:
         worker.credit = message.credit
+        if message.load is not None:
+            worker.measured(message.load)
+        if message.labels is not None or message.resources is not None:
+            self._change(worker, message)
         self._renewer.add_heartbeat(worker, message.sent)
         self._wake.renew()
         started = [
@@ -278,6 +322,21 @@ class WorkerGateway:
         ]
         if started:
             self._recorder.submit_started(started)
+
+    def _change(self, worker: ConnectedWorker, message: Beat) -> None:
+        """The worker has other labels or resources: from now on it gets what fits these."""
+        if problem := _json_problem(message, ("labels", "resources")):
+            raise BrokenProtocol(problem)
+        worker.change(message.labels, message.resources)
+        self._connected.match_again()
+        self._wake.claim()
+        _log.info(
+            "worker changed",
+            worker=worker_id(worker.id),
+            name=worker.name,
+            labels=message.labels,
+            resources=message.resources,
+        )
 
     async def _has_valid_key(self, caller: Caller) -> bool:
         try:
@@ -289,6 +348,10 @@ class WorkerGateway:
         """A drained worker without executions does not come back; any other may reconnect to another node."""
         if worker.draining and not worker.leased_count and not worker.reserved:
             await self._store.leave(worker.id)
+
+
+def _nothing_to_acknowledge() -> None:
+    """The worker has reported it before, and was answered."""
 
 
 def _log_disconnected(worker: ConnectedWorker, name: str, reason: str | None) -> None:
@@ -306,19 +369,25 @@ def _log_disconnected(worker: ConnectedWorker, name: str, reason: str | None) ->
 
 def _hello_problem(tenant_id: int | None, hello: Hello) -> str | None:
     """What decoding does not check: size and NUL characters of what is stored, and task names."""
-    for field in _CHECKED_FIELDS:
-        try:
-            problem = json_error(msgspec.json.encode(getattr(hello, field)), _MOST_HELLO_BYTES)
-        except (TypeError, ValueError) as error:  # MessagePack has types that JSON does not
-            problem = f"cannot be written as JSON: {error}"
-        if problem:
-            return f"{field} {problem}"
+    if problem := _json_problem(hello, _CHECKED_FIELDS):
+        return problem
     names = [offer.name for offer in hello.tasks]
     if len({*names}) < len(names):
         return "tasks: name each task once"
     taken = [name for name in names if name in BUILT_IN_TASKS] if tenant_id is not None else []
     if taken:
         return f"{taken[0]!r} is the name of a built-in task: choose another"
+    return None
+
+
+def _json_problem(message: FromWorker, fields: Sequence[str]) -> str | None:
+    for field in fields:
+        try:
+            problem = json_error(msgspec.json.encode(getattr(message, field)), _MOST_HELLO_BYTES)
+        except (TypeError, ValueError) as error:  # MessagePack has types that JSON does not
+            problem = f"cannot be written as JSON: {error}"
+        if problem:
+            return f"{field} {problem}"
     return None
 
 

@@ -11,7 +11,7 @@ from tickwork.model.errors import TIMEOUT
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
 from tickwork.model.payload_codec import encode
 from tickwork.model.retry_policy import error_name
-from tickwork.model.task_exceptions import Cancel, NoRetry, Snooze
+from tickwork.model.task_exceptions import AttemptLost, Cancel, NoRetry, Snooze
 from tickwork.model.worker_protocol import Accepted, Failure
 
 
@@ -93,6 +93,8 @@ def ending_of_error(error: BaseException) -> Ending:
             return cancelled(_message(error) or "the task cancelled itself")
         case AttemptFailed():
             return Ending(AttemptOutcome.FAILED, failure=error.failure)
+        case AttemptLost():
+            return Ending(AttemptOutcome.LOST, reason=_message(error))
     failure = Failure(
         error_name(type(error)),
         _message(error),

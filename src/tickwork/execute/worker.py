@@ -8,27 +8,29 @@ server refuses to renew the lease, the worker drops all attempts and registers a
 import asyncio
 import os
 import socket
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from random import uniform
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import structlog
 from opentelemetry.trace import Tracer
 
-from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
 from tickwork.execute.failed_attempt_worker_log import FailedAttemptWorkerLog
 from tickwork.execute.lease_expiry import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.runner_set import RunnerSet
+from tickwork.execute.until_one_ends import until_one_ends
 from tickwork.execute.worker_attempts import WorkerAttempts
 from tickwork.execute.worker_metrics import count_blocked, count_ended, report_worker
+from tickwork.execute.worker_self_description import WorkerSelfDescription
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.public_ids import worker_id
 from tickwork.model.task import TaskDefinition
-from tickwork.model.worker import BEAT
+from tickwork.model.worker import BEAT, WorkerLoad
 from tickwork.model.worker_protocol import Claim, Connection, Link, Micros
 
 SLOTS_DEFAULT = 100
@@ -57,30 +59,29 @@ class Worker:
         labels: Mapping[str, str] | None = None,
         resources: Mapping[str, float] | None = None,
         app: str | None = None,
+        commands: Sequence[str] = (),
         log_failures: bool = True,
         tracer: Tracer | None = None,
         count_attempts: bool = True,
         measure: Elapsed = elapsed,
+        measure_load: Callable[[], WorkerLoad] | None = None,
     ) -> None:
         """`queues`: the queues to serve; all if empty. `weights`: each queue's share of the slots relative to the
-        others, 1 by default. `app`: where child processes import the tasks from, as "module:app". `tracer`: for the
-        spans of traced attempts; that of the process by default. `count_attempts`: for the metrics of this process;
-        False if nobody can read them."""
+        others, 1 by default. `app`: where child processes import the tasks from, as "module:app". `commands`: patterns
+        of the programs that it runs as commands. `tracer`: for the spans of traced attempts; that of the process by
+        default. `count_attempts`: for the metrics of this process; False if nobody can read them. `measure_load`: what
+        to send of the machine with each heartbeat."""
         tasks = list(tasks)
         self._link = link
-        self._name = name or f"{socket.gethostname()}-{os.getpid()}"
-        self._slots = slots
-        self._queues = list(queues)
-        self._weights = dict(weights or {})
+        name = name or f"{socket.gethostname()}-{os.getpid()}"
+        self.description = WorkerSelfDescription(
+            name, slots, tasks, queues, weights or {}, labels or {}, resources or {}, commands
+        )
+        self._measure_load = measure_load
         self._reports_metrics = count_attempts
-        self._labels = dict(labels or {})
-        self._resources = dict(resources or {})
-        self._offers = [
-            protocol.TaskOffer(task.name, task.parameters, task.description, task.defaults) for task in tasks
-        ]
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
-        self._runners = RunnerSet(tasks, app)
+        self._runners = RunnerSet(tasks, app, commands)
         self.needs_restart = asyncio.Event()  # too many tasks do not stop: only a new process helps
         self._check_now = asyncio.Event()  # wakes _watch_connection
         self._report_due = asyncio.Event()  # wakes _send_reports
@@ -93,7 +94,7 @@ class Worker:
             self._runners.handlers,
             self._clock,
             self._lease,
-            outcome_ready=self._report_due.set,
+            report_ready=self._report_due.set,
             lease_expired=self._check_now.set,
             needs_restart=self.needs_restart.set,
             failed=self._failures.log if log_failures else None,
@@ -103,23 +104,25 @@ class Worker:
         self._last_received = 0.0
         self._sent_credit = 0
         self._connect_tries = 0
-        self._welcomed = False
-        self._draining = False
+        self._welcomed = self._draining = self._stopped = False
         self._drain_sent = False  # the server on this connection knows that we drain
         self._server_drained = False  # the server on this connection sends no more attempts
-        self._stopped = False
 
     async def run(self) -> None:
         """Run attempts until the worker is drained or stopped."""
         self._runners.open()
+        self._attempts.open()
+        wake = partial(asyncio.get_running_loop().call_soon_threadsafe, self._report_due.set)
+        self.description.after_change(wake)
         if self._reports_metrics:
             report_worker(
-                slots=self._slots,
+                slots=self.description.slots,
                 running=lambda: self._attempts.running,
                 pending=lambda: len(self._attempts),
                 connected=lambda: self._welcomed,
             )
-        _log.info("worker started", name=self._name, slots=self._slots, tasks=len(self._offers))
+        name, slots, tasks = self.description.name, self.description.slots, self.description.task_count
+        _log.info("worker started", name=name, slots=slots, tasks=tasks)
         try:
             while not self._finished:
                 await self._run_connection()
@@ -127,7 +130,7 @@ class Worker:
             await self._attempts.close()
             await self._runners.close()
             self._failures.close()
-            _log.info("worker stopped", name=self._name)
+            _log.info("worker stopped", name=name)
 
     def drain(self) -> None:
         """Accept no new attempts and return those that have not started. `run` ends when the rest is recorded."""
@@ -183,7 +186,7 @@ class Worker:
     async def _run_connection(self) -> None:
         self._last_received = self._clock.elapsed()
         try:
-            await _until_one_ends(self._watch_connection(), self._connect_and_serve())
+            await until_one_ends(self._watch_connection(), self._connect_and_serve())
         except LeaseLost:
             self._attempts.forget_all()  # again: attempts may have arrived before the connection was closed
         except OSError as error:
@@ -208,12 +211,13 @@ class Worker:
         connection = await self._link.connect()
         try:
             await self._shake_hands(connection)
-            await _until_one_ends(
+            await until_one_ends(
                 self._receive_messages(connection),
                 self._send_beats(connection),
                 self._send_reports(connection),
                 self._poll_logs(),
                 self._send_long_running(connection),
+                self._measure(),
             )
         finally:
             self._welcomed = False
@@ -221,7 +225,12 @@ class Worker:
 
     async def _shake_hands(self, connection: Connection) -> None:
         sent = self._clock.elapsed()
-        await connection.send(self._hello())
+        self._sent_credit = self._credit()
+        await connection.send(
+            self.description.hello(
+                credit=self._sent_credit, resume=self._lease.token, holding=self._attempts.claims()
+            )
+        )
         match await connection.receive():
             case protocol.Welcome() as welcome:
                 self._accept_welcome(welcome, sent)
@@ -229,23 +238,6 @@ class Worker:
                 self._lose_lease(reason)
             case answer:
                 raise ConnectionError(f"the server answers a Hello with {type(answer).__name__}")
-
-    def _hello(self) -> protocol.Hello:
-        self._sent_credit = self._credit()
-        return protocol.Hello(
-            name=self._name,
-            host=socket.gethostname(),
-            version=__version__,
-            slots=self._slots,
-            credit=self._sent_credit,
-            tasks=self._offers,
-            queues=self._queues,
-            weights=self._weights,
-            labels=self._labels,
-            resources=self._resources,
-            resume=self._lease.token,
-            holding=self._attempts.claims(),
-        )
 
     def _accept_welcome(self, welcome: protocol.Welcome, sent: float) -> None:
         self._lease.grant(welcome.token, sent=sent, seconds=welcome.lease)
@@ -282,8 +274,8 @@ class Worker:
                 self._attempts.acknowledge_outcomes(number)
                 if self._finished:
                     self._check_now.set()
-            case protocol.Noted(number):
-                self._attempts.acknowledge_logs(number)
+            case protocol.Noted() | protocol.Checkpointed() | protocol.Recalled():
+                self._attempts.take_answer(message)
             case protocol.Renewed(sent, now):
                 self._lease.renew(sent=sent)
                 self._clock.learn(sent=sent, database=now)
@@ -329,8 +321,15 @@ class Worker:
     async def _send_beat(self, connection: Connection, running: list[tuple[Claim, Micros]]) -> None:
         self._sent_credit = self._credit()
         await connection.send(
-            protocol.Beat(sent=self._clock.elapsed(), credit=self._sent_credit, running=running)
+            self.description.beat(sent=self._clock.elapsed(), credit=self._sent_credit, running=running)
         )
+
+    async def _measure(self) -> None:
+        """In a thread: a disk that hangs must not delay heartbeats."""
+        while self._measure_load:
+            self.description.measured(await asyncio.to_thread(self._measure_load))
+            await asyncio.sleep(_BEAT)
+        await asyncio.Event().wait()
 
     async def _send_reports(self, connection: Connection) -> None:
         while True:
@@ -340,7 +339,8 @@ class Worker:
                 await connection.send(protocol.Drain())
                 self._drain_sent = True
             await self._send_pending(connection)
-            if not self._sent_credit / 2 <= self._credit() <= self._sent_credit * 2:
+            is_steady = self._sent_credit / 2 <= self._credit() <= self._sent_credit * 2
+            if self.description.has_changed or not is_steady:
                 await self._send_beat(connection, self._attempts.newly_long_running())
             await asyncio.sleep(_REPORT_INTERVAL)
 
@@ -386,15 +386,3 @@ class Worker:
             async with asyncio.timeout(self._lease.seconds_left(self._clock.elapsed(), at_most)):
                 await self._check_now.wait()
         self._check_now.clear()
-
-
-async def _until_one_ends(*duties: Coroutine[Any, Any, None]) -> None:
-    tasks = [asyncio.create_task(duty) for duty in duties]
-    try:
-        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in ended:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -6,17 +6,30 @@ from opentelemetry.trace import Tracer, get_tracer
 
 from tickwork import __version__
 from tickwork.execute.attempt_ending import Ending, cancelled, failed, unchanged
-from tickwork.execute.attempt_state import Attempt, Handler, Key
+from tickwork.execute.attempt_state import Attempt, Handler, Key, Outboxes
+from tickwork.execute.checkpoint_outbox import CheckpointOutbox
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.log.outbox import LogOutbox
+from tickwork.execute.resume_from_checkpoint import recalled
 from tickwork.execute.run_in_slots import Slots, Throughput
 from tickwork.execute.start_attempts_when_due import DueTimer
 from tickwork.execute.traced_attempt import traced
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.execute.worker_metrics import CountEnded
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
+from tickwork.model.worker_protocol import (
+    Checkpointed,
+    Checkpoints,
+    Claim,
+    Micros,
+    Noted,
+    Notes,
+    Outcomes,
+    Recall,
+    Recalled,
+    Run,
+)
 from tickwork.tracing.opentelemetry_setup import SCOPE
 
 _LONG_RUNNING = 1_000_000  # microseconds: attempts that run for longer are reported to the server
@@ -33,7 +46,7 @@ class WorkerAttempts:
         clock: DatabaseClock,
         lease: Lease,
         *,
-        outcome_ready: Callable[[], None],
+        report_ready: Callable[[], None],
         lease_expired: Callable[[], None],
         needs_restart: Callable[[], None],
         failed: Callable[[Attempt, Ending], None] | None = None,
@@ -43,8 +56,10 @@ class WorkerAttempts:
         self._count_ended = count_ended
         self._log_failure = failed
         self._tracer = tracer or get_tracer(SCOPE, __version__)
-        self._outcomes = UnacknowledgedOutcomes(outcome_ready)
+        self._outcomes = UnacknowledgedOutcomes(report_ready)
         self._logs = LogOutbox(clock)
+        self._checkpoints = CheckpointOutbox(report_ready)
+        self._outboxes = Outboxes(self._logs, self._checkpoints)
         self._handlers = handlers
         self._clock = clock
         self._attempts: dict[Key, Attempt] = {}
@@ -53,6 +68,10 @@ class WorkerAttempts:
         )
         self._due_timer = DueTimer(clock, self._slots.put)
         self._throughput = Throughput(clock.elapsed)
+
+    def open(self) -> None:
+        """Called on the event loop, before the first attempt."""
+        self._checkpoints.open()
 
     def __len__(self) -> int:
         return len(self._attempts)
@@ -90,9 +109,11 @@ class WorkerAttempts:
             if key in self._attempts:
                 continue  # two servers sent it
             handler = self._handlers.get(run.task, _UNKNOWN)
+            if run.attempt > 1 and handler.takes_context:
+                handler = recalled(handler)
             if run.traceparent:
                 handler = traced(handler, self._tracer)
-            attempt = self._attempts[key] = Attempt(key, run, handler, self._logs)
+            attempt = self._attempts[key] = Attempt(key, run, handler, self._outboxes)
             if run.not_before > now:
                 self._due_timer.put(attempt)
             else:
@@ -138,6 +159,7 @@ class WorkerAttempts:
         self._slots.clear()
         self._outcomes.clear()
         self._logs.clear()
+        self._checkpoints.clear()
 
     def return_unstarted(self) -> None:
         """Return the attempts that have not started."""
@@ -155,9 +177,12 @@ class WorkerAttempts:
         if surplus:
             self._throughput.reset()
 
-    def next_messages(self) -> list[Notes | Outcomes]:
-        """Log lines come first, so that they are stored before the outcome of their attempt."""
-        messages: list[Notes | Outcomes] = [*self._logs.next_messages()]
+    def next_messages(self) -> list[Recall | Checkpoints | Notes | Outcomes]:
+        """Checkpoints and log lines come first, so that they are stored before the outcome of their attempt."""
+        messages: list[Recall | Checkpoints | Notes | Outcomes] = [
+            *self._checkpoints.next_messages(),
+            *self._logs.next_messages(),
+        ]
         if outcomes := self._outcomes.next_batch():
             self._throughput.count(len(outcomes.items))
             messages.append(outcomes)
@@ -167,11 +192,19 @@ class WorkerAttempts:
     def has_logs(self) -> bool:
         return self._logs.has_unsent
 
-    def acknowledge_logs(self, number: int) -> None:
-        self._logs.acknowledge(number)
+    def take_answer(self, answer: Noted | Checkpointed | Recalled) -> None:
+        match answer:
+            case Noted(number):
+                self._logs.acknowledge(number)
+            case Checkpointed():
+                self._checkpoints.acknowledge(answer)
+            case Recalled():
+                self._checkpoints.take_recalled(answer)
 
     def resend(self) -> None:
-        """Send everything again that no server has acknowledged: log lines, outcomes, and which attempts run."""
+        """Send everything again that no server has acknowledged: checkpoints, log lines, outcomes, and which attempts
+        run."""
+        self._checkpoints.resend()
         self._logs.resend()
         self._outcomes.resend(only=self._attempts)
         for attempt in self._slots.running:

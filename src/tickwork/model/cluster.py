@@ -49,6 +49,41 @@ class DiskView(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
 
 
+class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
+    """The replica that lists, statistics and exports are read from."""
+
+    usable: bool  # otherwise the primary answers them
+    lag: float | None  # seconds that it is behind
+    problem: str | None  # why it is not used
+
+
+class FailoverView(msgspec.Struct, frozen=True, kw_only=True):
+    """A failover of the database, as nodes noticed it."""
+
+    noticed_at: Instant
+    wal_timeline: int  # the number that PostgreSQL gives to its history since then
+    loss: Literal["none", "possible", "certain"]  # of commits that were answered
+    lost_after: Instant | None  # commits after that may be lost
+    first_attempt: (
+        int  # executions that were due by then have attempts from this number on, unless the loss is none
+    )
+
+
+class PauseView(msgspec.Struct, frozen=True, kw_only=True):
+    """Since when, by whom and why the cluster is paused: nothing fires, and nothing is handed over."""
+
+    at: Instant
+    by: str
+    reason: str | None
+
+
+class RestoreView(msgspec.Struct, frozen=True, kw_only=True):
+    """When the database was prepared after a restore, and up to when it had data."""
+
+    at: Instant
+    data_until: Instant
+
+
 class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     """All nodes, and what they share."""
 
@@ -58,3 +93,9 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     zone_data: str | None  # the release of the time zone data that timers were computed with
     schema_version: int
     disk: DiskView | None  # with an embedded database only
+    replica: ReplicaView | None = None  # with read_url only, as the node that answered sees it
+    failovers: list[FailoverView] = []  # the latest of the database, newest first
+    paused: PauseView | None = None
+    restored: RestoreView | None = None  # the last time
+    backed_up_at: Instant | None = None  # by `tickwork db backup`
+    metrics_read_at: Instant | None = None  # when somebody last read the metrics of the node that answered

@@ -93,7 +93,11 @@ class LeaseGone(TickworkError):
 
 
 class QueueFull(TickworkError):
-    """The backlog of the queue is at its limit."""
+    """The backlog of the queue is at its limit. `fits_later`: what was to be added is not more than that limit."""
+
+    def __init__(self, message: str, *, fits_later: bool = True) -> None:
+        self.fits_later = fits_later
+        super().__init__(message)
 
 
 class NotAllowed(TickworkError):
@@ -101,7 +105,12 @@ class NotAllowed(TickworkError):
 
 
 class Unavailable(TickworkError):
-    """The server, or its database, cannot be reached just now."""
+    """The server, or its database, cannot be reached just now. `cause`: what is wrong with the database, in words that
+    give nothing away."""
+
+    def __init__(self, message: str, cause: str | None = None) -> None:
+        self.cause = cause
+        super().__init__(message)
 
 
 class WrongSchema(TickworkError):

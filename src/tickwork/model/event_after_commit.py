@@ -21,10 +21,22 @@ class JobChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class JobsCreated:
+    """These jobs were created."""
+
+    jobs: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkArrived:
     """Executions of this tenant may have become ready: created, run manually, redriven, or their queue resumed."""
 
     tenant_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class FanOutDefined:
+    """A request has a job that runs for each element of a list. It may still be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,14 @@ class BreakerClosed:
 
 
 Event: TypeAlias = (
-    JobChanged | WorkArrived | AttemptsEnded | LogWritten | WorkerLost | BreakerOpened | BreakerClosed
+    JobChanged
+    | JobsCreated
+    | WorkArrived
+    | FanOutDefined
+    | AttemptsEnded
+    | LogWritten
+    | WorkerLost
+    | BreakerOpened
+    | BreakerClosed
 )
 Publish: TypeAlias = Callable[[Event], None]

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from tickwork.model.field_types import Instant, Page
+from tickwork.model.process_limits import UsageView
 
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
 
@@ -129,6 +130,7 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
     worker_name: str | None = None
     silent_for: float | None = None  # seconds since its last heartbeat, when the worker was found lost
     log_tail: str | None = None  # the last lines of its log, unless it completed
+    usage: UsageView | None = None  # of an attempt in a process of its own
 
 
 class MissedView(msgspec.Struct, frozen=True, kw_only=True, rename={"begin": "from", "end": "to"}):

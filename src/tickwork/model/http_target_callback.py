@@ -1,22 +1,25 @@
 """What the target of an HTTP job reports while it works, after it has answered 202: the bodies are those of REST
 workers, except that the attempt may be left out, because the token names it.
 
-    request ──▶ 202 ──▶ progress, heartbeat … ──▶ complete or fail
+    request ──▶ 202 ──▶ progress, checkpoint, heartbeat … ──▶ complete or fail
 """
 
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.field_types import Duration, Instant
 from tickwork.model.rest_worker import (
     AttemptNumber,
+    CheckpointReport,
     CompleteReport,
     ErrorReport,
     FailReport,
     LogLine,
     ProgressReport,
+    StateNumber,
+    StepReports,
 )
 
 _LARGEST = 2**31 - 1
@@ -47,6 +50,18 @@ class CallbackProgress(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
             log=self.log,
             first_line=self.first_line,
         )
+
+
+class CallbackCheckpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Steps that the target has done, a new state, or both, for later attempts. It counts as a heartbeat."""
+
+    attempt: AttemptNumber | None = None
+    steps: StepReports = []
+    state: Any | UnsetType = UNSET  # JSON
+    number: StateNumber | None = None  # which state of the attempt this is, from 1; needed with a state
+
+    def of(self, attempt: int) -> CheckpointReport:
+        return CheckpointReport(attempt=attempt, steps=self.steps, state=self.state, number=self.number)
 
 
 class CallbackComplete(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tickwork.model.command import CommandFields, ExitCodes
 from tickwork.model.condition import Condition
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import ExecutionView
@@ -17,9 +18,12 @@ from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget, HttpTargetView, target_view
 from tickwork.model.job_health import UNKNOWN_STATE, Health, JobState, LastRun, RunSummary
 from tickwork.model.json_limits import raw_json
+from tickwork.model.mask_command_env import redacted_env
 from tickwork.model.notification_rule import Notify
 from tickwork.model.overlap import Overlap
 from tickwork.model.parsed_schedule_and_preview import Schedule
+from tickwork.model.partial_struct import Partial
+from tickwork.model.process_limits import ProcessBounds, bounds_of
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import FairShare, Limits, Requires
@@ -35,6 +39,7 @@ ErrorNames = Annotated[list[Name], Meta(max_length=50)]
 Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
 IfExists = Literal["error", "keep", "replace"]
+UnknownTask = Literal["error", "wait"]
 OnWorkerLost = Literal["retry", "fail"]
 JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled", "skipped"]
 NeededOutcome = Literal["success", "failure", "any outcome"]
@@ -54,15 +59,6 @@ class JobStatus(StrEnum):
 def _default(value: Any) -> Meta:
     """The default for a field that neither the job nor its task gives, for the JSON Schema."""
     return Meta(extra_json_schema={"default": value})
-
-
-class Partial(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A struct whose fields may be left out."""
-
-    def given(self, *names: str) -> dict[str, Any]:
-        """The fields that were given: of the named ones, or of all."""
-        fields = names or self.__struct_fields__
-        return {name: value for name in fields if (value := getattr(self, name)) is not UNSET}
 
 
 class RetryRequest(Partial, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -136,13 +132,19 @@ Ref = Annotated[
 ]
 
 
-class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class JobRequest(
+    CommandFields, msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """A job as users write it: the body of POST /jobs."""
 
     name: Name | None = None
     key: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     if_exists: IfExists = "error"
     task: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    unknown_task: Annotated[
+        UnknownTask,
+        Meta(description="whether a task that nobody has offered or declared is an error, or waited for"),
+    ] = "error"
     http: HttpTarget | None = None
     payload: Any | UnsetType = UNSET
     schedule: str | dict[str, Any] | None = None
@@ -245,6 +247,7 @@ class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to run a job now: the body of POST /jobs/{id}/run."""
 
     overlap: Overlap = "allow"
+    worker: Annotated[Name, Meta(description="the name of the only worker that may run it")] | None = None
 
 
 class Parent(NamedTuple):
@@ -256,6 +259,9 @@ class Parent(NamedTuple):
     condition: str | None = None  # on its result, as a JSON path
 
 
+RunningChoice = Literal["leave", "cancel"]  # what becomes of what runs when a job is cancelled
+
+
 class JobSpec(msgspec.Struct, frozen=True):
     """A valid job, ready to be stored."""
 
@@ -265,7 +271,7 @@ class JobSpec(msgspec.Struct, frozen=True):
     placement: str  # of its lane
     priority: int
     payload: bytes
-    target: bytes | None  # the HTTP call as JSON
+    target: bytes | None  # the HTTP call or the command as JSON
     timeout: float
     catch_up: CatchUp
     schedule: Schedule
@@ -273,6 +279,7 @@ class JobSpec(msgspec.Struct, frozen=True):
     parents: Sequence[Parent] = ()
     trace_origin: str | None = None  # the text of a TraceOrigin
     warn_after: float | None = None
+    awaits_task: bool = False  # nobody has described its task yet, so its payload is unchecked
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,7 +290,14 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     status: JobStatus
     task: str | None
+    unknown_task: UnknownTask = "error"
     http: HttpTargetView | None
+    command: list[str] | None = None
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    stdin: str | None = None
+    exit_codes: ExitCodes | None = None  # of a command
+    process_limits: ProcessBounds | None = None  # of a command, in bytes and seconds
     payload: Any  # JSON; a server writes it as msgspec.Raw, unread
     schedule: dict[str, Any]  # the canonical form; as `schedule` of a request it means the same times
     schedule_words: str
@@ -343,7 +357,14 @@ def job_view(
         key=request.key,
         status=status,
         task=request.task,
+        unknown_task=request.unknown_task,
         http=target_view(redacted(request.http)) if request.http else None,
+        command=request.command,
+        env=redacted_env(request.env),
+        cwd=request.cwd,
+        stdin=request.stdin,
+        exit_codes=request.exit_codes if request.command else None,
+        process_limits=bounds_of(request.process_limits) if request.command else None,
         payload=raw_json(payload),
         schedule=schedule,
         schedule_words=words,

@@ -14,6 +14,7 @@ from tickwork.model.field_types import Instant
 from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import target_view
 from tickwork.model.job import JobRequest, deadline_view, run_settings, seconds_of
+from tickwork.model.mask_command_env import redacted_env
 from tickwork.model.public_ids import key_id
 from tickwork.model.quantities import parse_duration
 
@@ -88,6 +89,12 @@ def _effective(request: JobRequest, *, show_secrets: bool) -> dict[str, Any]:
         "key": request.key,
         "task": request.task,
         "http": target_view(http) if http else None,
+        "command": request.command,
+        "env": request.env if show_secrets else redacted_env(request.env),
+        "cwd": request.cwd,
+        "stdin": request.stdin,
+        "exit_codes": request.exit_codes if request.command else None,
+        "process_limits": request.process_limits if request.command else None,
         "payload": None if request.payload is msgspec.UNSET else request.payload,
         "schedule": request.schedule,
         "timezone": request.timezone,

@@ -40,11 +40,20 @@ RuleNews = Literal[
     "breaker_closed",
     "worker_lost",
     "node_silent",
+    "commits_lost",
     "queue_stuck",
 ]
 JOB_NEWS: tuple[str, ...] = get_args(JobNews)
 RULE_NEWS: tuple[str, ...] = get_args(RuleNews)
-_OF_TENANT = ("missing", "dead_letters", "breaker_opened", "breaker_closed", "worker_lost", "node_silent")
+_OF_TENANT = (
+    "missing",
+    "dead_letters",
+    "breaker_opened",
+    "breaker_closed",
+    "worker_lost",
+    "node_silent",
+    "commits_lost",
+)
 _NEED_COMPLETION = frozenset({"completed", "workflow_done"})
 STUCK_AFTER = "10m"
 _LEAST_STUCK_AFTER, _MOST_STUCK_AFTER = timedelta(seconds=10), timedelta(days=7)
@@ -193,6 +202,7 @@ NEWS: dict[str, News] = {
     "ping.slow": News("slow", _WARNING),
     "node.silent": News("node_silent", _ERROR),
     "node.back": News("node_silent", _INFO),
+    EventKind.COMMITS_LOST: News("commits_lost", _ERROR),
 }
 
 # What each of these says is over. It is as severe as that when a channel asks for a least severity.

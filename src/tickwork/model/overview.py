@@ -86,6 +86,7 @@ class OverviewView(msgspec.Struct, frozen=True, kw_only=True):
     """How things stand. Counts that end at a limit say so."""
 
     at: Instant
+    paused: bool = False  # the cluster is: nothing fires or is handed over
     last_24_hours: RecentCounts
     failing_jobs: int
     failing_jobs_exact: bool

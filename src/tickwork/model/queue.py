@@ -16,11 +16,21 @@ MOST_BACKLOG = 100_000  # the backlog is counted whenever an execution is create
 class QueueSettings(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """All limits of a queue. What is left out is not limited."""
+    """All settings of a queue. What is left out is not limited, and the priority is `normal`."""
 
     max_running: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     rate: Annotated[str, Meta(min_length=1, max_length=40)] | None = None
     max_backlog: Annotated[int, Meta(ge=1, le=MOST_BACKLOG)] | None = None
+    max_workers: (
+        Annotated[
+            int, Meta(ge=1, le=100_000, description="how many workers may have executions of it at once")
+        ]
+        | None
+    ) = None
+    priority: Annotated[
+        Priority,
+        Meta(description="which queues go first when workers are short, before the priority of jobs"),
+    ] = "normal"
 
     def parsed_rate(self) -> Rate | None:
         try:
@@ -37,6 +47,8 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     max_running: int | None
     rate: str | None
     max_backlog: int | None
+    max_workers: int | None = None
+    priority: Priority = "normal"
     depth: int  # executions that are due and wait
     depth_is_exact: bool  # false: there are more
     depth_by_priority: dict[Priority, int]  # from the highest, until counting stops

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.model.errors import FieldError
+from tickwork.model.field_types import Name
 from tickwork.model.quantities import parse_rate, parse_size
 
 Key = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -28,6 +29,7 @@ class Requires(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     gpu: Amount = 0.0
     custom: NamedAmounts = {}
     labels: Labels = {}
+    worker: Annotated[Name, Meta(description="the name of the only worker that may run it")] | None = None
 
     def resources(self) -> dict[str, float]:
         """The amounts that are not zero."""
@@ -70,6 +72,11 @@ class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
     start_within: float | None = None  # seconds after its due time; then an execution is no longer of use
     deadline: str | None = None  # the text of a Deadline
     fans_out: bool = False  # no worker runs it: it becomes a job for each element of a list
+    worker: str | None = None  # the name of the only worker that may run it
+    awaits_task: bool = (
+        False  # no worker runs it yet: nobody has described its task, so its payload is unchecked
+    )
+    program: str | None = None  # of a command: only workers that allow it run it
 
     def text(self) -> str:
         return "" if self == NO_PLACEMENT else msgspec.json.encode(self, order="deterministic").decode()
@@ -100,10 +107,18 @@ def placement_of(
     tells_completion: bool = False,
     start_within: float | None = None,
     deadline: str | None = None,
+    program: str | None = None,
 ) -> Placement:
-    by_key = sorted(limits, key=lambda limit: limit.key)
     return Placement(
-        requires.resources(), requires.labels, by_key, fair_share, tells_completion, start_within, deadline
+        requires.resources(),
+        requires.labels,
+        sorted(limits, key=lambda limit: limit.key),
+        fair_share,
+        tells_completion,
+        start_within,
+        deadline,
+        worker=requires.worker,
+        program=program,
     )
 
 

@@ -1,8 +1,8 @@
 """The requests of a REST worker, and the answers.
 
-    register ──▶ claim ──▶ start ──▶ progress … ──▶ complete or fail
-                   ▲                                      │
-                   └──────────────────────────────────────┘
+    register ──▶ claim ──▶ start ──▶ recall, checkpoint, progress … ──▶ complete or fail
+                   ▲                                                         │
+                   └─────────────────────────────────────────────────────────┘
     heartbeat, all the time: renews the lease, and lists the attempts to stop
 
 A worker may repeat any of these requests when the answer was lost. That changes nothing and gets the same answer.
@@ -12,14 +12,16 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
+from tickwork.model.checkpoint import LARGEST_NUMBER, LONGEST_TOOK, StepName, state_error, step_error
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.quantities import parse_size
 from tickwork.model.requires_limits_fair_share import Key, Labels, Size
-from tickwork.model.task import NO_DEFAULTS, TaskDefaults, default_errors
+from tickwork.model.task import NO_DEFAULTS, TaskDefaults, TaskName, default_errors
+from tickwork.model.worker import WorkerLoad
 
 MOST_RESOURCE = 1e15
 LEAST_WEIGHT, MOST_WEIGHT = 0.01, 1000.0
@@ -27,12 +29,6 @@ LONGEST_WAIT = 30.0  # seconds that a claim may wait
 MOST_CLAIMED = 100
 _LARGEST = 2**31 - 1
 
-TaskName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[^\x00-\x1f\x7f]{1,200}$", description="text of 1 to 200 characters, no control characters"
-    ),
-]
 AttemptNumber = Annotated[int, Meta(ge=1, le=_LARGEST)]
 Weight = Annotated[float, Meta(ge=LEAST_WEIGHT, le=MOST_WEIGHT)]
 Weights = Annotated[dict[QueueName, Weight], Meta(max_length=100)]
@@ -69,6 +65,20 @@ class RegisteredWorker(msgspec.Struct, frozen=True):
     id: str
     lease_seconds: float
     heartbeat_seconds: float  # how often to send a heartbeat
+
+
+class LoadReport(WorkerLoad, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a worker measured of its machine and of its own process."""
+
+
+class HeartbeatReport(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """What a worker says of itself with a heartbeat. What is left out stays as it was."""
+
+    load: LoadReport | None = None
+    labels: Labels | None = None  # instead of all that it had
+    resources: Resources | None = None  # likewise
 
 
 class StopRequest(msgspec.Struct, frozen=True):
@@ -150,6 +160,51 @@ class ProgressReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     )
 
 
+class RecallRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The attempt that wants to know what the attempts before it have stored."""
+
+    attempt: AttemptNumber
+
+
+class StepReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A step that is done."""
+
+    name: StepName
+    result: Any = None
+    took: Annotated[float, Meta(ge=0, le=LONGEST_TOOK)] | None = None  # seconds
+
+
+StepReports = Annotated[list[StepReport], Meta(max_length=100)]
+StateNumber = Annotated[int, Meta(ge=1, le=LARGEST_NUMBER)]
+
+
+class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Steps that are done, a new state, or both, for the attempts after this one."""
+
+    attempt: AttemptNumber
+    steps: StepReports = []
+    state: Any | UnsetType = UNSET  # JSON
+    number: StateNumber | None = None  # which state of the attempt this is, from 1; needed with a state
+
+    def errors(self) -> Iterator[FieldError]:
+        """What a type cannot say."""
+        if not self.steps and self.state is UNSET:
+            yield FieldError("steps", "are missing, and so is a state", "give steps, a state, or both")
+        if self.state is not UNSET:
+            if self.number is None:
+                hint = "count the states of the attempt from 1, so that a late one never replaces a newer one"
+                yield FieldError("number", "is missing", hint)
+            if error := state_error(msgspec.json.encode(self.state)):
+                yield FieldError("state", error)
+        names = [step.name for step in self.steps]
+        for place, step in enumerate(self.steps):
+            if step.name in names[:place]:
+                hint = "give each step a name of its own"
+                yield FieldError(f"steps[{place}].name", f"{step.name!r} is given twice", hint)
+            if error := step_error(step.name, msgspec.json.encode(step.result)):
+                yield FieldError(f"steps[{place}].result", error)
+
+
 class CompleteReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attempt: AttemptNumber
     result: Any = None
@@ -191,16 +246,20 @@ def worker_errors(worker: WorkerRequest) -> Iterator[FieldError]:
         task = worker.tasks[place]
         for error in default_errors(NO_DEFAULTS if isinstance(task, str) else task.defaults):
             yield error._replace(path=f"tasks[{place}].defaults.{error.path}")
-    for name, given in worker.resources.items():
-        try:
-            _amount(name, given)
-        except ValueError as error:
-            yield FieldError(f"resources.{name}", str(error))
+    yield from resource_errors(worker.resources)
     for queue in worker.weights:
         if worker.queues and queue not in worker.queues:
             yield FieldError(
                 f"weights.{queue}", "is not among queues", "add it to queues, or leave its weight out"
             )
+
+
+def resource_errors(resources: Mapping[str, str | float]) -> Iterator[FieldError]:
+    for name, given in resources.items():
+        try:
+            _amount(name, given)
+        except ValueError as error:
+            yield FieldError(f"resources.{name}", str(error))
 
 
 def _amount(name: str, given: str | float) -> float:

@@ -3,20 +3,23 @@
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.channel import NOTIFY_TASK
+from tickwork.model.command import COMMAND_TASK
 from tickwork.model.errors import FieldError
-from tickwork.model.field_types import Duration, QueueName
+from tickwork.model.field_types import Duration, Instant, QueueName
 from tickwork.model.job import HTTP_TASK, JobRequest, Priority, RetryRequest, timeout_errors
+from tickwork.model.process_limits import NO_LIMITS, ProcessLimits
 from tickwork.model.quantities import parse_duration
 
 BUILT_IN_TASKS = {  # names that are taken, and what to use instead
     HTTP_TASK: "use the field http for HTTP calls",
     NOTIFY_TASK: "use channels to be notified",
+    COMMAND_TASK: "use the field command for commands",
 }
 
 
@@ -38,6 +41,7 @@ class TaskDefinition(NamedTuple):
     context_parameter: str | None = None
     description: str | None = None
     defaults: dict[str, Any] = {}  # noqa: RUF012 (never changed); for its jobs: priority, queue, timeout, retry
+    process_limits: ProcessLimits = NO_LIMITS  # of a task that runs in a process
 
 
 def direct_task(name: str, function: Callable[..., Any], description: str | None = None) -> TaskDefinition:
@@ -51,6 +55,16 @@ def _no_arguments(_payload: bytes) -> dict[str, Any]:
     return {}
 
 
+# active: it runs; disabled: its executions wait; retired: it gets no new jobs.
+TaskState = Literal["active", "disabled", "retired"]
+TaskName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^\x00-\x1f\x7f]{1,200}$", description="text of 1 to 200 characters, no control characters"
+    ),
+]
+
+
 class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     """A task as shown to users."""
 
@@ -59,6 +73,14 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None
     workers: list[str]
     defaults: dict[str, Any] = {}  # for its jobs: priority, queue, timeout, retry
+    state: TaskState = "active"
+    offered_at: Instant | None = None  # when a worker last described it anew; None: it is only declared
+    disabled_at: Instant | None = None
+    disabled_by: str | None = None  # the name of an API key
+    disabled_reason: str | None = None
+    retired_at: Instant | None = None
+    retired_by: str | None = None
+    replacement: str | None = None  # the task to use instead of a retired one
 
 
 class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -71,6 +93,33 @@ class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 NO_DEFAULTS = TaskDefaults()
+
+
+class TaskDeclaration(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A task that is described before a worker offers it: the body of PUT /tasks/{name}."""
+
+    parameters: dict[str, Any] = {}  # JSON Schema of the payload; an empty one allows anything
+    description: Annotated[str, Meta(min_length=1, max_length=10_000)] | None = None
+    defaults: TaskDefaults = NO_DEFAULTS  # for what its jobs leave out
+
+
+class DisableRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Why a task is disabled: the body of POST /tasks/{name}/disable."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
+
+
+class RetireRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What is to be used instead of a task, and what becomes of its jobs: the body of POST /tasks/{name}/retire."""
+
+    replacement: TaskName | None = None
+    jobs: Annotated[
+        Literal["keep", "cancel"],
+        Meta(description="keep: the jobs of the task go on; cancel: they have no further executions"),
+    ] = "keep"
+    undo: Annotated[bool, Meta(description="take the task back: it gets new jobs again")] = False
 
 
 def defaults_of(request: JobRequest) -> TaskDefaults:

@@ -1,4 +1,5 @@
-"""The context that a task's code gets: its attempt, logger and progress, and the outcomes of the jobs it depends on.
+"""The context that a task's code gets: its attempt, logger, progress and checkpoints, and the outcomes of the jobs it
+depends on.
 
 Each event of the logger goes to the process's own log, and as a line of text to a listener. The logger does not depend
 on how the user configures structlog.
@@ -7,21 +8,26 @@ on how the user configures structlog.
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Protocol
+from threading import Lock
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 import msgspec
 import structlog
 
 from tickwork.model.current_span_and_job_origin import SPAN_FIELDS, add_span_ids
 from tickwork.model.execution import ExecutionStatus, Progress
+from tickwork.model.task_checkpoints import TaskCheckpoints
 
 TASK_LOGGER = "tickwork.task"
 
 Keep = Callable[[str, str], None]  # level, text
 _Event = MutableMapping[str, Any]
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_making = Lock()  # of checkpoints: a task may have threads of its own
 
 _NOT_SHOWN = {
     "event", "level", "logger", "exc_info", "exception", "stack", "execution", "attempt", *SPAN_FIELDS,
@@ -84,7 +90,9 @@ class Context:
         scheduled_for: datetime | None = None,
         listener: Listener | None = None,
         parents: bytes | None = None,
+        checkpoints: Callable[[], TaskCheckpoints] | None = None,
     ) -> None:
+        """`checkpoints`: makes those of the attempt when they are first used."""
         self.attempt = attempt
         self.execution_id = execution_id
         self.job_id = job_id
@@ -93,6 +101,8 @@ class Context:
         self._listener = listener
         self._parents = parents
         self._cancelled = False
+        self._make_checkpoints = checkpoints
+        self._made_checkpoints: TaskCheckpoints | None = None
 
     def __repr__(self) -> str:
         return f"<Context of execution {self.execution_id}, attempt {self.attempt}>"
@@ -125,7 +135,10 @@ class Context:
 
     def cancel(self) -> None:
         """Tell the task to stop. Its worker calls this; tests may."""
-        self._cancelled = True
+        with _making:
+            self._cancelled = True
+        if self._made_checkpoints:
+            self._made_checkpoints.stop()
 
     def progress(self, fraction: float, message: str | None = None) -> None:
         """Report how far the attempt has come, from 0 to 1."""
@@ -134,6 +147,44 @@ class Context:
         self.latest_progress = Progress(fraction, message)
         if self._listener:
             self._listener.progress(fraction, message)
+
+    @property
+    def state(self) -> Any:
+        """The latest state that this execution has stored with `checkpoint`, in this or an earlier attempt; None if it
+        has stored none."""
+        return self._checkpoints.state
+
+    def checkpoint(self, state: object) -> Awaitable[None]:
+        """Store how far the task has come, as JSON, for a later attempt. In an async task it must be awaited; elsewhere
+        it returns when the state is stored."""
+        return self._checkpoints.store_state(state)
+
+    @overload
+    def step(
+        self,
+        name: str,
+        function: Callable[_P, Coroutine[Any, Any, _R]],
+        /,
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> Coroutine[Any, Any, _R]: ...
+    @overload
+    def step(self, name: str, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    def step(self, name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Call the function and store its result, once for all attempts of this execution: if an earlier one has done
+        this step, return the stored result instead. In an async task it must be awaited, and takes async functions;
+        `asyncio.to_thread` is one."""
+        return self._checkpoints.step(name, function, args, kwargs)
+
+    @property
+    def _checkpoints(self) -> TaskCheckpoints:
+        with _making:
+            if self._made_checkpoints is None:
+                made = self._make_checkpoints() if self._make_checkpoints else TaskCheckpoints(None)
+                if self._cancelled:
+                    made.stop()
+                self._made_checkpoints = made
+            return self._made_checkpoints
 
     def _keep(self, level: str, text: str) -> None:
         if self._listener:

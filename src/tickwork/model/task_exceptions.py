@@ -1,4 +1,4 @@
-"""Exceptions that a task raises to decide how its attempt ends."""
+"""Exceptions that a task raises to decide how its attempt ends, and those that end it at a checkpoint."""
 
 from tickwork.model.field_types import Duration
 from tickwork.model.quantities import parse_duration
@@ -18,3 +18,13 @@ class Snooze(Exception):
 
 class Cancel(Exception):
     """End the execution as cancelled, for this reason."""
+
+
+class CheckpointError(NoRetry):
+    """A step or a state that cannot be stored, and could not be in another attempt either: the message says why."""
+
+
+class AttemptLost(BaseException):
+    """Raised by `ctx.step` and `ctx.checkpoint` when this attempt is no longer its worker's: it was cancelled or timed
+    out, or its lease has expired and another attempt may run. Nothing was stored. Let it end the task: like
+    `asyncio.CancelledError` it is no `Exception`, so that `except Exception` does not keep the task going."""

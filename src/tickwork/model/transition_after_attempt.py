@@ -32,12 +32,15 @@ a statement of its own, which changes only executions in the status that it expe
     pending → skipped                        write_dependencies.skip_decided
     pending → skipped                        fan_out.skip_fan_out
     pending → failed                         fan_out.fail_fan_out
+    pending → failed                         jobs_awaiting_task.fail_mismatch
     pending → completed                      fan_out.complete_fan_out
     pending → cancelled                      add_move_and_stop_unstarted_executions.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled
     pending, running → failed                dispatch.fail_execution
     pending, running → cancelled             outcome.cancel_execution
     pending, running → cancelled             find_overlap_blockers.cancel_blockers
+    pending, running → cancelled             fan_out.cancel_elements
+    running → cancelled                      add_move_and_stop_unstarted_executions.stop_running
     pending, running → skipped, cancelled    add_move_and_stop_unstarted_executions.stop_ahead
     skipped → pending, skipped               trigger.insert_executions_carefully
     skipped → pending                        make_round()

@@ -1,4 +1,4 @@
-"""Checks the outcomes and notes that workers report, over WebSocket or REST, before they are recorded.
+"""Checks the outcomes, notes and checkpoints that workers report, over WebSocket or REST, before they are recorded.
 
 Outcomes are written in batches, so one that PostgreSQL refuses would block all others. An invalid outcome is recorded
 as a failure of its attempt instead, with an error that says what was wrong.
@@ -8,10 +8,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from tickwork.model.checkpoint import LARGEST_NUMBER, LONGEST_TOOK, state_error, step_error
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
 from tickwork.model.json_limits import NUL, json_error
+from tickwork.model.process_limits import Usage
 from tickwork.model.quantities import LONGEST
-from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
+from tickwork.model.worker_protocol import Checkpoint, Failure, LogLine, Micros, Note, Outcome
 
 LATEST_TIME = 2**53  # microseconds, beyond any real date: a worker's clock may be wrong
 _LONGEST_WAIT = LONGEST.total_seconds()
@@ -24,6 +26,7 @@ _MOST_KINDS = 10
 _MOST_LINES = 2**31 - 1
 _LONGEST_LINE = 16 * 1024
 _LONGEST_LEVEL = 20
+_MOST_CPU_SECONDS = 1e12
 
 
 def recordable_outcomes(outcomes: Iterable[Outcome], now: Micros) -> list[Outcome]:
@@ -88,13 +91,29 @@ def is_valid_note(note: Note) -> bool:
         and all(0 < line.at < LATEST_TIME for line in note.lines)
         and (note.fraction is None or 0 <= note.fraction <= 1)
         and 0 <= note.started < LATEST_TIME
+        and (note.usage is None or _is_usage(note.usage))
     )
+
+
+def _is_usage(usage: Usage) -> bool:
+    return 0 <= usage.cpu_seconds <= _MOST_CPU_SECONDS and 0 <= usage.peak_memory < 2**63
 
 
 def truncate_note(note: Note) -> Note:
     lines = [LogLine(line.at, line.level[:_LONGEST_LEVEL], line.text[:_LONGEST_LINE]) for line in note.lines]
     message = note.message[:_LONGEST_REASON] if note.message else None
     return msgspec.structs.replace(note, lines=lines, message=message)
+
+
+def checkpoint_error(checkpoint: Checkpoint) -> str | None:
+    """What is wrong with a checkpoint, or None."""
+    if not 1 <= checkpoint.number <= LARGEST_NUMBER:
+        return f"the number of a checkpoint is from 1 to {LARGEST_NUMBER}; got {checkpoint.number}"
+    if not 0 <= checkpoint.took <= LONGEST_TOOK:
+        return f"a step takes from 0 to {LONGEST_TOOK:.0f} seconds; got {checkpoint.took}"
+    if checkpoint.step is None:
+        return state_error(checkpoint.value)
+    return step_error(checkpoint.step, checkpoint.value)
 
 
 def _outcome_error(outcome: Outcome) -> tuple[str, str]:

@@ -22,10 +22,15 @@ CauseKind = Literal[
     "overlap",
     "breaker",
     "queue_paused",
+    "cluster_paused",
     "due",
     "retry",
+    "task_disabled",
+    "payload",  # does not fit its task, or is about to be checked
     "no_task",
+    "not_allowed",  # the program of its command
     "no_worker",
+    "worker",  # the only one that may run it is away
     "label",
     "resource",
     "limit",
@@ -83,12 +88,14 @@ class LimitInForce(NamedTuple):
     running: int
     holders: Sequence[str]  # some of the executions that count towards it
     used_until: datetime  # the rate allows no start before this
+    max_workers: int | None = None
+    workers: Sequence[str] = ()  # that have executions of it, if their number is limited
 
 
 class LiveWorker(NamedTuple):
     id: str
     name: str
-    offers_task: bool
+    offers_task: bool  # or allows the program of the command
     queues: Sequence[str]  # empty: all queues
     labels: Mapping[str, str]
     resources: Mapping[str, float]
@@ -96,6 +103,22 @@ class LiveWorker(NamedTuple):
     slots: int
     holding: int
     draining: bool
+    commands: Sequence[str] = ()  # the patterns of the programs that it allows
+
+
+class DisabledTask(NamedTuple):
+    """Who disabled a task, and why."""
+
+    at: datetime
+    by: str | None
+    reason: str | None
+
+
+class NamedWorker(NamedTuple):
+    """The only worker that may run an execution."""
+
+    name: str
+    seen_at: datetime | None  # its last heartbeat, if it is known
 
 
 class TargetWait(NamedTuple):
@@ -134,6 +157,11 @@ class WaitingFacts(NamedTuple):
     give_up_at: datetime | None = None  # it is skipped if it has not started by then
     deadline: datetime | None = None
     target: TargetWait | None = None  # the HTTP target that has it
+    task_is_known: bool = True  # a worker has offered it, or it was declared
+    disabled: DisabledTask | None = None  # its task
+    mismatch: str | None = None  # why its payload does not fit its task
+    named_worker: NamedWorker | None = None
+    cluster_paused: bool = False
 
     @property
     def ahead_in_words(self) -> str:

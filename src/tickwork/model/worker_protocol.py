@@ -8,7 +8,11 @@
                  ◀──────────────   Ack      the outcomes are recorded
     Notes        ──────────────▶            log lines and progress of attempts
                  ◀──────────────   Noted    the lines are recorded
-    Beat         ──────────────▶            a heartbeat, and which attempts have started
+    Checkpoints  ──────────────▶            steps that are done, and states, of attempts
+                 ◀──────────────   Checkpointed  they are stored, or why not
+    Recall       ──────────────▶            attempts that are not the first of their execution
+                 ◀──────────────   Recalled what the attempts before one of them have stored
+    Beat         ──────────────▶            a heartbeat, which attempts have started, what it measured and has now
                  ◀──────────────   Renewed  the lease counts from when that beat was sent
                  ◀──────────────   Revoke   attempts to stop
                  ◀──────────────   Drain    take nothing new, and leave when done
@@ -17,7 +21,7 @@
 
 Times are microseconds since 1970 by the database's clock; a worker maps them to its own monotonic clock.
 A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
-lines are numbered within their attempt.
+lines are numbered within their attempt. Checkpoints likewise: a task goes on only after they are stored.
 
 Workers are not trusted: these types limit what they send while it is decoded, and `model.outcome_limits` checks it.
 """
@@ -27,12 +31,17 @@ from typing import Annotated, Any, Protocol
 import msgspec
 from msgspec import Meta
 
+from tickwork.model.checkpoint import StoredCheckpoint
+from tickwork.model.command_allow_list import MOST_PATTERNS, Pattern
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
 from tickwork.model.field_types import Name, QueueName
+from tickwork.model.process_limits import Usage
 from tickwork.model.public_ids import from_micros
 from tickwork.model.requires_limits_fair_share import Key as LabelName
 from tickwork.model.requires_limits_fair_share import Labels
-from tickwork.model.rest_worker import MOST_RESOURCE, TaskName, Weights
+from tickwork.model.rest_worker import MOST_RESOURCE, Weights
+from tickwork.model.task import TaskName
+from tickwork.model.worker import WorkerLoad
 
 LARGEST_MESSAGE = (
     8 * 1024 * 1024
@@ -65,7 +74,7 @@ class Run(msgspec.Struct, array_like=True, frozen=True):
     payload: bytes  # JSON
     timeout: float
     not_before: Micros
-    target: bytes | None = None  # the HTTP call as JSON, for the built-in worker
+    target: bytes | None = None  # JSON: the HTTP call, for the built-in worker, or the command
     priority: int = 2  # the smallest starts first when slots are short
     flow: int = 0  # attempts of the same priority alternate between flows
     parents: bytes | None = None  # JSON: how its parents ended
@@ -117,11 +126,13 @@ class LogLine(msgspec.Struct, array_like=True, frozen=True):
 
 
 Together = Meta(max_length=MOST_TOGETHER)
+# What a worker has of each, in bytes or as a number.
+Resources = Annotated[dict[LabelName, Annotated[float, Meta(ge=0, le=MOST_RESOURCE)]], Meta(max_length=20)]
 Credit = Annotated[int, Meta(ge=0, le=_MOST_HELD)]
 
 
 class Note(msgspec.Struct, array_like=True, frozen=True):
-    """New log lines of one attempt, numbered from `first` on, and its latest progress."""
+    """New log lines of one attempt, numbered from `first` on, its latest progress, and what its process has used."""
 
     tenant: int
     at: Micros
@@ -132,9 +143,29 @@ class Note(msgspec.Struct, array_like=True, frozen=True):
     fraction: float | None = None  # None: no new progress
     message: str | None = None
     started: Micros = 0  # when the attempt started; 0: not given
+    usage: Usage | None = None  # what its process has used, at its end
 
 
-def execution_key(message: Claim | Run | Outcome | Note) -> ExecutionKey:
+class Checkpoint(msgspec.Struct, array_like=True, frozen=True):
+    """A step of one attempt that is done, or its state."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+    number: int  # counts the checkpoints of the attempt, from 1: a state replaces those with lower numbers
+    step: str | None  # its name; None: this is the state
+    value: bytes  # JSON: the result of the step, or the state
+    took: float = 0.0  # seconds that the step ran
+
+
+class RefusedCheckpoint(msgspec.Struct, array_like=True, frozen=True):
+    place: int  # in the message, from 0
+    reason: str
+    is_stale: bool = False  # the worker does not have the attempt, or no longer
+
+
+def execution_key(message: Claim | Run | Outcome | Note | Checkpoint) -> ExecutionKey:
     return ExecutionKey(message.tenant, from_micros(message.at), message.job)
 
 
@@ -155,10 +186,9 @@ class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them
     weights: Weights = {}  # of queues: the share of its slots that each gets; 1 by default
     labels: Labels = {}
-    # What it has of each, in bytes or as a number.
-    resources: Annotated[
-        dict[LabelName, Annotated[float, Meta(ge=0, le=MOST_RESOURCE)]], Meta(max_length=20)
-    ] = {}
+    resources: Resources = {}
+    # Which programs it runs as commands: see `command_allow_list`.
+    commands: Annotated[list[Pattern], Meta(max_length=MOST_PATTERNS)] = []
     resume: Annotated[str, Meta(max_length=200)] | None = None  # the token of an earlier Welcome
     holding: Annotated[list[Claim], Meta(max_length=_MOST_HELD)] = []
 
@@ -202,11 +232,33 @@ class Noted(msgspec.Struct, tag=True, frozen=True):
     number: int
 
 
+class Checkpoints(msgspec.Struct, tag=True, frozen=True):
+    number: int
+    items: Annotated[list[Checkpoint], Together]
+
+
+class Checkpointed(msgspec.Struct, tag=True, frozen=True):
+    number: int
+    refused: list[RefusedCheckpoint] = []  # the others are stored
+
+
+class Recall(msgspec.Struct, tag=True, frozen=True):
+    items: Annotated[list[Claim], Together]
+
+
+class Recalled(msgspec.Struct, tag=True, frozen=True):
+    claim: Claim
+    stored: StoredCheckpoint
+
+
 class Beat(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     sent: Annotated[float, Meta(ge=0, le=1e15)]  # the worker's monotonic clock
     credit: Credit
     # Attempts that run and whose start was not reported yet.
     running: Annotated[list[tuple[Claim, Micros]], Meta(max_length=_MOST_HELD)] = []
+    load: WorkerLoad | None = None  # None: not measured since the last beat
+    labels: Labels | None = None  # None: as before; likewise resources
+    resources: Resources | None = None
 
 
 class Renewed(msgspec.Struct, tag=True, frozen=True):
@@ -227,8 +279,10 @@ class Drained(msgspec.Struct, tag=True, frozen=True):
     pass
 
 
-FromWorker = Hello | Outcomes | Notes | Beat | Drain
-FromServer = Welcome | Refused | Runs | Ack | Noted | Renewed | Revoke | Drain | Drained
+FromWorker = Hello | Outcomes | Notes | Checkpoints | Recall | Beat | Drain
+FromServer = (
+    Welcome | Refused | Runs | Ack | Noted | Checkpointed | Recalled | Renewed | Revoke | Drain | Drained
+)
 
 
 class Connection(Protocol):

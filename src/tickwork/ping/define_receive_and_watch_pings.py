@@ -9,13 +9,13 @@ from typing import NamedTuple
 import structlog
 from prometheus_client import Counter
 
+from tickwork.fixed_window_limit import FixedWindowLimit
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.field_types import Page
 from tickwork.model.ping import PingFilter, PingRequest, PingRunView, PingView, Signal
 from tickwork.ping.compile_ping import checked_name, compile_ping, is_name
 from tickwork.ping.expectation import Expectation
 from tickwork.ping.transitions import heard, look, new_ping, rescheduled, retimed
-from tickwork.request_rate_limit import RequestRateLimit
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.ping import LockedPing, PingChange, PingStore, Token
 
@@ -42,7 +42,7 @@ class SetPing(NamedTuple):
 class Pings:
     def __init__(self, store: PingStore) -> None:
         self._store = store
-        self.limit = RequestRateLimit(MOST_SIGNALS, SIGNAL_PERIOD, _MOST_TOKENS)
+        self.limit = FixedWindowLimit(MOST_SIGNALS, SIGNAL_PERIOD, _MOST_TOKENS)
 
     async def list(
         self, tenant_id: int, wanted: PingFilter, limit: int, cursor: str | None

@@ -8,7 +8,11 @@ import builtins
 import sys
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
+from typing import Protocol
 
+from msgspec import UNSET
+
+from tickwork.model.access import Author
 from tickwork.model.dead_letter import (
     CHUNK,
     DeadLetterChoice,
@@ -22,6 +26,7 @@ from tickwork.model.dead_letter import (
 from tickwork.model.errors import Conflict
 from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import ExecutionKey, ExecutionView
+from tickwork.model.execution_input import ExecutionRetry, RetryPayload
 from tickwork.model.field_types import Page
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.store.port.read_jobs_executions_workers import ReadStore
@@ -29,12 +34,21 @@ from tickwork.store.port.record import DeadLetterStore
 
 _MOST_REFUSED = 100  # in one answer
 _AT_ONCE = RedrivePace()
+_AS_IT_IS = ExecutionRetry()
+
+
+class CheckPayload(Protocol):
+    async def __call__(self, tenant_id: int, job: int, payload: object, /) -> bytes:
+        """The payload as JSON. Invalid when the job's task does not take it."""
 
 
 class DeadLetters:
-    def __init__(self, store: DeadLetterStore, read: ReadStore, publish: Publish) -> None:
+    def __init__(
+        self, store: DeadLetterStore, read: ReadStore, check_payload: CheckPayload, publish: Publish
+    ) -> None:
         self._store = store
         self._read = read
+        self._check_payload = check_payload
         self._publish = publish
 
     async def list(
@@ -71,8 +85,22 @@ class DeadLetters:
             tally.add(len(keys) - len(missing), missing)
         return Discarded(discarded=tally.done, not_found=_missing_ids(choice, tally.missing))
 
-    async def retry(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
-        await self._store.retry(ExecutionKey(tenant_id, scheduled_for, job))
+    async def retry(
+        self,
+        tenant_id: int,
+        job: int,
+        scheduled_for: datetime,
+        request: ExecutionRetry = _AS_IT_IS,
+        author: Author | None = None,
+    ) -> ExecutionView:
+        """Run it again. With a payload, that attempt and all later ones get it instead of the job's."""
+        payload = None
+        if request.payload is not UNSET:
+            await self._read.execution(
+                tenant_id, job, scheduled_for
+            )  # if there is none, that is what is wrong
+            payload = RetryPayload(await self._check_payload(tenant_id, job, request.payload), author)
+        await self._store.retry(ExecutionKey(tenant_id, scheduled_for, job), payload)
         self._publish(WorkArrived(tenant_id))
         return await self._read.execution(tenant_id, job, scheduled_for)
 

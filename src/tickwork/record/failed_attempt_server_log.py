@@ -6,9 +6,10 @@ import msgspec
 import structlog
 
 from tickwork.log_rate_limit import LogRateLimit
+from tickwork.model.encode_job_target import task_of
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
-from tickwork.model.job import HTTP_TASK, JobRequest
+from tickwork.model.job import JobRequest
 from tickwork.model.public_ids import execution_id, job_id, worker_id
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker import WITH_TARGET
@@ -55,7 +56,7 @@ def _details(execution: LockedExecution, outcome: Outcome) -> dict[str, Any]:
     details: dict[str, Any] = {
         "execution": execution_id(execution.key.job_id, execution.key.scheduled_for),
         "job": job_id(execution.key.job_id),
-        "task": job.task or HTTP_TASK,
+        "task": task_of(job),
         "attempt": execution.attempt,
     }
     if execution.worker_id != WITH_TARGET:

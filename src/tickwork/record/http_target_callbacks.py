@@ -9,9 +9,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from tickwork.model.callback_token import LONGEST_TOKEN, attempt_of_token, callback_token
+from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.errors import TIMEOUT, Invalid, StaleAttempt
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
 from tickwork.model.http_target_callback import (
+    CallbackCheckpoint,
     CallbackComplete,
     CallbackFail,
     CallbackHeartbeat,
@@ -23,15 +25,22 @@ from tickwork.model.quantities import format_duration
 from tickwork.model.rest_worker import ReportedAttempt
 from tickwork.model.worker import WITH_TARGET
 from tickwork.model.worker_protocol import Failure, Micros, Outcome
-from tickwork.record.attempt_reports import AttemptReports, End, completed, failed, reported, why_ended
 from tickwork.record.outcomes import OutcomeRecorder
+from tickwork.record.rest_and_callback_reports import (
+    AttemptReports,
+    End,
+    completed,
+    failed,
+    reported,
+    why_ended,
+)
 from tickwork.store.port.callback import CallbackWaitStore, OverdueWait
 from tickwork.store.port.record import AttemptState
 
 _MOST_OVERDUE = 500  # ended in one step
 HEARTBEAT_LOST = "HeartbeatLost"
 
-Report = CallbackHeartbeat | CallbackProgress | CallbackComplete | CallbackFail
+Report = CallbackHeartbeat | CallbackProgress | CallbackCheckpoint | CallbackComplete | CallbackFail
 
 
 class CallbackTokens:
@@ -71,6 +80,28 @@ class Callbacks:
         await self._extend(key, attempt, state)
         await self._reports.write_progress(key, state.worker_id, report.of(attempt))
         return reported(key, attempt, None)
+
+    async def checkpoint(
+        self, job: int, scheduled_for: datetime, attempt: int, report: CallbackCheckpoint
+    ) -> ReportedAttempt:
+        _check_attempt(attempt, report)
+        key, state = await self._store.state(job, scheduled_for, attempt)
+        while state.worker_id is not None:  # again if its 202 was recorded meanwhile
+            holder = state.worker_id
+            await self._extend(key, attempt, state)
+            if await self._reports.store_checkpoint(key, holder, report.of(attempt)):
+                return reported(key, attempt, None)
+            state = (await self._store.state(job, scheduled_for, attempt)).attempt
+            if state.worker_id == holder:
+                break
+        raise _stale(attempt, state)
+
+    async def recall(self, job: int, scheduled_for: datetime, attempt: int) -> CheckpointView:
+        """What this attempt and those before it have stored, for the target of an attempt that has not ended."""
+        key, state = await self._store.state(job, scheduled_for, attempt)
+        if state.worker_id is None:
+            raise _stale(attempt, state)
+        return await self._reports.recall(key)
 
     async def complete(
         self, job: int, scheduled_for: datetime, attempt: int, report: CallbackComplete

@@ -30,18 +30,22 @@ from tickwork.model.execution import (
     ExecutionView,
     MissedView,
 )
+from tickwork.model.execution_input import ExecutionInput
 from tickwork.model.public_ids import from_micros, parse_execution_id, to_micros
 from tickwork.model.worker_protocol import Key
 from tickwork.store.port.read_jobs_executions_workers import ExecutionSearch, ReadStore
-from tickwork.store.port.record import OutcomeStore
+from tickwork.store.port.record import InputStore, OutcomeStore
 
 _MOST_CALLERS = 10_000  # on one node; any more are answered at once
 _MOST_PER_QUERY = 1000  # executions; if more are awaited, each query asks for others
 
 
 class ExecutionHistory:
-    def __init__(self, store: OutcomeStore, read: ReadStore, search: ExecutionSearch, wake: Wake) -> None:
+    def __init__(
+        self, store: OutcomeStore, read: ReadStore, search: ExecutionSearch, inputs: InputStore, wake: Wake
+    ) -> None:
         self._store = store
+        self._inputs = inputs
         self._read = read
         self._search = search
         self._wake = wake
@@ -65,14 +69,22 @@ class ExecutionHistory:
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> builtins.list[AttemptView]:
         return await self._read.attempts(tenant_id, job, scheduled_for)
 
+    async def input(
+        self, tenant_id: int, job: int, scheduled_for: datetime, attempt: int | None = None
+    ) -> ExecutionInput:
+        """What an attempt ran with, or the latest one if none is given: also when the job was edited since."""
+        return await self._inputs.input_of(ExecutionKey(tenant_id, scheduled_for, job), attempt)
+
     async def missed(self, tenant_id: int, job: int, limit: int) -> builtins.list[MissedView]:
         await self._read.jobs_by_id(tenant_id, [job])
         return await self._read.missed(tenant_id, job, limit)
 
     async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
-        """End it now. The attempt of a worker that has it is revoked, and its outcome is refused."""
+        """End it now. The attempt of a worker that has it is revoked, and its outcome is refused. The elements of a
+        fan-out are cancelled at once afterwards."""
         await self._store.cancel(ExecutionKey(tenant_id, scheduled_for, job), "cancelled by request")
         self._wake.revoke()
+        self._wake.fan_out()
         return await self._read.execution(tenant_id, job, scheduled_for)
 
 

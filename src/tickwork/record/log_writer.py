@@ -16,7 +16,7 @@ from tickwork.model.event_after_commit import LogWritten, Publish
 from tickwork.model.execution import ExecutionKey, Progress
 from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import LogLine, Note, execution_key
-from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
+from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote, UsageNote
 
 _MOST = 200  # messages written together
 _MOST_BYTES = 32 * 1024 * 1024  # in memory
@@ -81,6 +81,8 @@ class LogWriter:
 
     async def _write_lines(self, batch: Sequence[_Submission]) -> None:
         await self._store.keep(_logged(batch))
+        if used := _used(batch):
+            await self._store.keep_usage(used)
 
     async def _drop(self, submission: _Submission, _: Exception) -> None:
         _DROPPED.inc(_count([submission]))
@@ -118,6 +120,15 @@ def _logged(batch: Sequence[_Submission]) -> list[Logged]:
         Logged(key, attempt, first, consecutive)
         for (key, attempt), numbered in lines.items()
         for first, consecutive in _consecutive(numbered)
+    ]
+
+
+def _used(batch: Sequence[_Submission]) -> list[UsageNote]:
+    return [
+        UsageNote(execution_key(note), note.attempt, note.usage)
+        for submission in batch
+        for note in submission.notes
+        if note.usage
     ]
 
 

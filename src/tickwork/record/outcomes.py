@@ -21,9 +21,9 @@ from tickwork.model.event_after_commit import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.http_target import destination_of
 from tickwork.model.job import HTTP_TASK, JobRequest
+from tickwork.model.overdue_attempt import OverdueAttempt
 from tickwork.model.public_ids import from_micros
 from tickwork.model.retry_policy import RetryPolicy
-from tickwork.model.time_limit import OverdueAttempt
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.validate_worker_reports import as_failed_outcome
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key

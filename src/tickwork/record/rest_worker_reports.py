@@ -7,16 +7,26 @@ A repeated report gets the same answer as the first one. A worker that reports o
 from datetime import datetime
 
 from tickwork.model.access import Caller
+from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.errors import StaleAttempt
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.rest_worker import (
+    CheckpointReport,
     CompleteReport,
     FailReport,
     ProgressReport,
+    RecallRequest,
     ReportedAttempt,
     StartReport,
 )
-from tickwork.record.attempt_reports import AttemptReports, End, completed, failed, reported, why_ended
+from tickwork.record.rest_and_callback_reports import (
+    AttemptReports,
+    End,
+    completed,
+    failed,
+    reported,
+    why_ended,
+)
 from tickwork.store.port.record import AttemptState, RestWorkerReportStore
 
 
@@ -37,11 +47,25 @@ class RestWorkerReports:
         self, caller: Caller, job: int, scheduled_for: datetime, report: ProgressReport
     ) -> ReportedAttempt:
         key = ExecutionKey(caller.tenant_id, scheduled_for, job)
-        state = await self._store.state(key, report.attempt, caller.key_id)
-        if state.worker_id is None:
-            raise _stale(report.attempt, state)
-        await self._reports.write_progress(key, state.worker_id, report)
+        worker = await self._worker_of(key, report.attempt, caller)
+        await self._reports.write_progress(key, worker, report)
         return reported(key, report.attempt, None)
+
+    async def checkpoint(
+        self, caller: Caller, job: int, scheduled_for: datetime, report: CheckpointReport
+    ) -> ReportedAttempt:
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        worker = await self._worker_of(key, report.attempt, caller)
+        if not await self._reports.store_checkpoint(key, worker, report):
+            raise _stale(report.attempt, await self._store.state(key, report.attempt, caller.key_id))
+        return reported(key, report.attempt, None)
+
+    async def recall(
+        self, caller: Caller, job: int, scheduled_for: datetime, request: RecallRequest
+    ) -> CheckpointView:
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        await self._worker_of(key, request.attempt, caller)
+        return await self._reports.recall(key)
 
     async def complete(
         self, caller: Caller, job: int, scheduled_for: datetime, report: CompleteReport
@@ -58,6 +82,13 @@ class RestWorkerReports:
         return await self._end(
             caller, ExecutionKey(caller.tenant_id, scheduled_for, job), report.attempt, end
         )
+
+    async def _worker_of(self, key: ExecutionKey, attempt: int, caller: Caller) -> int:
+        """The worker of this caller that has the attempt."""
+        state = await self._store.state(key, attempt, caller.key_id)
+        if state.worker_id is None:
+            raise _stale(attempt, state)
+        return state.worker_id
 
     async def _end(self, caller: Caller, key: ExecutionKey, attempt: int, end: End) -> ReportedAttempt:
         state = await self._store.state(key, attempt, caller.key_id)

@@ -111,11 +111,11 @@ class StatisticsCounter:
 
 def _is_alike(completed: CompletedColumns) -> bool:
     """Whether these are of one lane, none can be overdue, and all started and finished in the same minute."""
-    lanes, last = completed.lanes, max(completed.finished)
+    lanes = completed.lanes
     return (
         lanes.count(lanes[0]) == len(lanes)
-        and last - min(completed.due) <= ORDINARY_MICROS
-        and min(completed.started) // MINUTE == last // MINUTE
+        and completed.longest <= ORDINARY_MICROS
+        and min(completed.started) // MINUTE == completed.last_finished // MINUTE
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 
-from tickwork.model.time_limit import OverdueAttempt
+from tickwork.model.overdue_attempt import OverdueAttempt
 from tickwork.store.port.record import TimeLimitStore
 
 _GRACE = 10.0  # seconds for workers to report what ended while the database or this node was away

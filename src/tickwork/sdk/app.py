@@ -1,14 +1,16 @@
 """App: the tasks of a program by name, and the recurring jobs that they declare."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 import msgspec
 
-from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.errors import FieldError, Invalid, TickworkError
+from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.job import JobRequest
+from tickwork.model.process_limits import ProcessLimits, limit_errors
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.sdk.lazy_client import LazyClients
@@ -26,6 +28,7 @@ from tickwork.sdk.task_decorator_types import (
 )
 from tickwork.sdk.task_options import TaskOptions, check_option_names, with_options
 from tickwork.sdk.task_parameters import definition_error, errors_of_shape
+from tickwork.sdk.worker_labels_and_resources import RunningWorker
 
 if TYPE_CHECKING:
     from tickwork.client.async_client import AsyncClient
@@ -41,10 +44,25 @@ class App:
 
     def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
+        self._worker: RunningWorker | None = None
         self._clients = LazyClients(client, async_client)
 
     def __repr__(self) -> str:
         return f"<App of {len(self.tasks)} tasks>"
+
+    @property
+    def worker(self) -> RunningWorker:
+        """The worker that runs these tasks in this process: to change its labels and resources while it runs."""
+        if self._worker is None:
+            raise TickworkError(
+                "no worker runs in this process: app.worker is there while `tickwork worker` runs the app, "
+                "but not in the child processes of tasks with process=True"
+            )
+        return self._worker
+
+    @worker.setter
+    def worker(self, worker: RunningWorker) -> None:
+        self._worker = worker
 
     @property
     def definitions(self) -> Mapping[str, TaskDefinition]:
@@ -87,6 +105,9 @@ class App:
         *,
         name: str | None = None,
         process: bool = False,
+        memory: str | float | None = None,
+        cpu_time: str | float | None = None,
+        files: int | None = None,
         schedule: Schedule | None = None,
         timezone: str | None = None,
         key: str | None = None,
@@ -99,17 +120,22 @@ class App:
         *,
         name: str | None = None,
         process: bool = False,
+        memory: str | float | None = None,
+        cpu_time: str | float | None = None,
+        files: int | None = None,
         schedule: Schedule | None = None,
         timezone: str | None = None,
         key: str | None = None,
         **options: Unpack[TaskOptions],
     ) -> Any:
         """Make a function a task: `@app.task` or `@app.task(retries=3, …)`. With a schedule, workers also create a
-        recurring job for it when they start, under `key`."""
+        recurring job for it when they start, under `key`. `memory`, `cpu_time` and `files` limit what each attempt may
+        use of a task that runs in a process."""
         check_option_names(options)
+        limits = ProcessLimits(memory=memory, cpu_time=cpu_time, files=files)
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
-            errors = list(errors_of_shape(function))
+            errors = [*errors_of_shape(function), *_limit_errors(limits, process=process)]
             request = JobRequest(task=name or default_name(function))
             try:
                 request = with_options(request, options)
@@ -123,11 +149,26 @@ class App:
             if errors:
                 raise definition_error(function, errors)
             declared = _declared(request, schedule, timezone, key)
-            task: Task[..., Any] = Task(function, request, self._clients, process=process, declared=declared)
+            task: Task[..., Any] = Task(
+                function, request, self._clients, process=process, process_limits=limits, declared=declared
+            )
             self.tasks[task.name] = task
             return task
 
         return register if function is None else register(function)
+
+
+def _limit_errors(limits: ProcessLimits, *, process: bool) -> Iterator[FieldError]:
+    try:
+        msgspec.convert(msgspec.to_builtins(limits), ProcessLimits)
+    except msgspec.ValidationError:
+        yield from type_errors(msgspec.to_builtins(limits), ProcessLimits)
+        return
+    yield from limit_errors(limits, path="")
+    if not process:
+        for name, value in msgspec.structs.asdict(limits).items():
+            if value is not None:
+                yield FieldError(name, "is for a task that runs in a process", "add process=True")
 
 
 def default_name(function: Callable[..., Any]) -> str:

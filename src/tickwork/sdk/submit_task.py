@@ -15,6 +15,7 @@ from tickwork.model.errors import Invalid
 from tickwork.model.explain_type_errors import error_with_path
 from tickwork.model.for_each import ForEach
 from tickwork.model.job import IfExists, JobRequest, JobView
+from tickwork.model.process_limits import NO_LIMITS, ProcessLimits
 from tickwork.model.task import Runner, TaskDefinition, defaults_of
 from tickwork.model.task_context import Context
 from tickwork.outbox.submit_in_transaction import write, write_async
@@ -49,6 +50,7 @@ class Task(Generic[P, R_co]):
         clients: LazyClients,
         *,
         process: bool = False,
+        process_limits: ProcessLimits = NO_LIMITS,
         declared: JobRequest | None = None,
     ) -> None:
         self.function = function
@@ -56,6 +58,7 @@ class Task(Generic[P, R_co]):
         self.declared = declared
         self._clients = clients
         self._process = process
+        self._process_limits = process_limits
         update_wrapper(self, function)
 
     def __repr__(self) -> str:
@@ -187,6 +190,7 @@ class Task(Generic[P, R_co]):
             context_parameter=self._signature.context_parameter,
             description=(getdoc(self.function) or "").partition("\n")[0] or None,
             defaults=msgspec.to_builtins(defaults_of(self.request)),
+            process_limits=self._process_limits,
         )
 
     @property

@@ -8,7 +8,7 @@ import msgspec
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.field_types import Duration
-from tickwork.model.job import JobRequest, Priority
+from tickwork.model.job import JobRequest, Priority, UnknownTask
 from tickwork.model.job_time_limits import time_limit_errors
 from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires, placement_errors
@@ -39,6 +39,7 @@ class TaskOptions(TypedDict, total=False):
     queue: str | None
     priority: Priority | None
     requires: Requires | None
+    unknown_task: UnknownTask | None
     limits: list[Limit] | None
     fair_share: FairShare | None
     tags: list[str] | None

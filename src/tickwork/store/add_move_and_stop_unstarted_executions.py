@@ -1,4 +1,4 @@
-"""Creates, pauses, moves and stops the executions of one job that have not started."""
+"""Creates, pauses, moves and stops the executions of one job that have not started, and stops those that run."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -104,6 +104,14 @@ class UnstartedExecutions:
             sql = self._sql["stop_ahead"]
             stopped = await self._connection.fetch(sql, *self._job, list(times), status, reason)
             await self._revoke(stopped, reason)
+
+    async def stop_running(self, reason: str) -> None:
+        """Cancel what workers and HTTP targets have, and tell them to stop it."""
+        await self._connection.execute(self._sql["stop_running"], *self._job, reason)
+
+    async def count_running(self) -> int:
+        count: int = await self._connection.fetchval(self._sql["count_running_of_job"], *self._job)
+        return count
 
     async def take_back(self, scheduled_for: datetime, reason: str) -> None:
         """Take an execution that has not started away from its worker, to wait until `resume`."""

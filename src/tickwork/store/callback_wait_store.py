@@ -79,8 +79,7 @@ class PostgresCallbackWaitStore:
         return [_overdue(row) for row in await self._database.fetch(self._sql["overdue_waits"], limit)]
 
     async def end_revoked(self) -> None:
-        async with self._database.transaction() as connection:
-            await connection.execute(self._sql["end_revoked_waits"])
+        await self._database.execute(self._sql["end_revoked_waits"])
 
     async def take_due_polls(self, limit: int, within: timedelta) -> list[DuePoll]:
         async with self._database.transaction() as connection:

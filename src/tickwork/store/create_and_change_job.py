@@ -11,15 +11,16 @@ import asyncpg
 import msgspec
 
 from tickwork.model.access import Author
+from tickwork.model.encode_job_target import secret_mark_errors
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
-from tickwork.model.http_secrets import mark_errors
-from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
+from tickwork.model.job import JobSpec, JobStatus, RunningChoice, with_resolved_dependencies
 from tickwork.model.public_ids import job_id
 from tickwork.model.task import defaults_from_text
 from tickwork.store.edit_and_pause_job import JobStatusChange, JobUpdate
 from tickwork.store.event_store import created_events, write_events
 from tickwork.store.job_insert import insert_jobs
-from tickwork.store.lock_rules_while_jobs_join_or_leave import RuleMembership, retry_on_conflict
+from tickwork.store.jobs_awaiting_task_store import note_unchecked
+from tickwork.store.lock_schedule_rules import RuleMembership, retry_on_conflict
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import Definition, KnownTask, Made, ParentJob
 from tickwork.store.query_files import queries
@@ -40,7 +41,10 @@ class PostgresJobStore:
     async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
         rows = await self._database.fetch(self._sql["find_tasks"], tenant_id, list(names)) if names else []
         return {
-            row["name"]: KnownTask(row["parameters"], defaults_from_text(row["defaults"])) for row in rows
+            row["name"]: KnownTask(
+                row["parameters"], defaults_from_text(row["defaults"]), row["retired"], row["replacement"]
+            )
+            for row in rows
         }
 
     async def task_names(self, tenant_id: int) -> list[str]:
@@ -95,6 +99,8 @@ class PostgresJobStore:
                     connection, tenant_id, new, rules, now, horizon, parents_within(specs, ids), author_of
                 )
             )
+            await note_unchecked(connection, tenant_id, new)
+            await note_unchecked(connection, tenant_id, replaced)
             await dependencies.create(new, ids)
             await write_events(connection, created_events(tenant_id, list(new), author_of))
             change = JobUpdate(connection, tenant_id, rules, now, horizon)
@@ -157,6 +163,7 @@ class PostgresJobStore:
                     raise Conflict(f"job {job_id(holder['id'])} has the key {holder['key']!r} already")
             change = JobUpdate(connection, tenant_id, rules, await members.now(), self._horizon())
             await change.edit(row, spec, author)
+            await note_unchecked(connection, tenant_id, {job: spec})
 
     async def set_status(
         self,
@@ -165,11 +172,18 @@ class PostgresJobStore:
         status: JobStatus,
         version: int | None = None,
         author: Author | None = None,
+        running: RunningChoice = "leave",
     ) -> None:
-        await retry_on_conflict(lambda: self._set_status(tenant_id, job, status, version, author))
+        await retry_on_conflict(lambda: self._set_status(tenant_id, job, status, version, author, running))
 
     async def _set_status(
-        self, tenant_id: int, job: int, status: JobStatus, version: int | None, author: Author | None
+        self,
+        tenant_id: int,
+        job: int,
+        status: JobStatus,
+        version: int | None,
+        author: Author | None,
+        running: RunningChoice,
     ) -> None:
         async with self._database.transaction() as connection:
             members = RuleMembership(connection, tenant_id)
@@ -177,11 +191,12 @@ class PostgresJobStore:
             row = await self._lock_job(connection, tenant_id, job)
             rule = rules.get(row["rule_id"])
             _check_version(row, version)
-            if row["status"] == status:
-                return
-            _check_not_cancelled(row)
             change = JobStatusChange(connection, members, tenant_id, row, rule, await members.now())
-            await change.become(status, author)
+            if row["status"] != status:
+                _check_not_cancelled(row)
+                await change.become(status, author)
+            if running == "cancel":
+                await change.stop_running()
 
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
         row = await connection.fetchrow(self._sql["lock_job"], tenant_id, job)
@@ -209,8 +224,8 @@ def _check_if_exists(specs: Sequence[JobSpec], existing: dict[str | None, asyncp
 def _check_secrets(specs: Sequence[JobSpec], existing: dict[str | None, asyncpg.Record]) -> None:
     """Redaction marks stand for stored secrets, and a new job has none."""
     for place, spec in enumerate(specs):
-        if spec.request.http and spec.request.key not in existing:
-            errors = [error.at(place, len(specs)) for error in mark_errors(spec.request.http)]
+        if spec.target and spec.request.key not in existing:
+            errors = [error.at(place, len(specs)) for error in secret_mark_errors(spec.request)]
             if errors:
                 raise Invalid(errors)
 

@@ -9,11 +9,11 @@ import msgspec
 from tickwork.model.notification import Incident, NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT, delivery_of
 from tickwork.model.notification_rule import is_severe
+from tickwork.store.channel_delivery_settings import read_told_channels
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import JobStore
 from tickwork.store.port.notify import DueChannel, DueNotification, ToldChannel
 from tickwork.store.query_files import queries
-from tickwork.store.read_channel_settings import read_told_channels
 
 _LONGEST_WINDOW = timedelta(hours=1)
 

@@ -12,11 +12,13 @@ import asyncpg
 from tickwork.model.dead_letter import CHUNK, DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptError, ExecutionKey, ExecutionStatus, Trigger
+from tickwork.model.execution_input import RetryPayload
 from tickwork.model.field_types import Page, to_utc
 from tickwork.model.job import JobStatus
 from tickwork.model.public_ids import execution_id, from_micros, job_id, to_micros
+from tickwork.store.attempt_input_store import give_payload, payload_of_last_attempt
 from tickwork.store.batch_columns import stored
-from tickwork.store.lock_rules_while_jobs_join_or_leave import ConcurrentChange, retry_on_conflict
+from tickwork.store.lock_schedule_rules import ConcurrentChange, retry_on_conflict
 from tickwork.store.page_cursor import DeadLetterPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import OldestDeadLetters, Revived
@@ -90,12 +92,13 @@ class PostgresDeadLetterStore:
             await self._forget(connection, tenant_id, list(locked))
         return [key for key in keys if key not in locked]
 
-    async def retry(self, key: ExecutionKey) -> None:
-        await retry_on_conflict(lambda: self._retry(key))
+    async def retry(self, key: ExecutionKey, payload: RetryPayload | None = None) -> None:
+        await retry_on_conflict(lambda: self._retry(key, payload))
 
-    async def _retry(self, key: ExecutionKey) -> None:
+    async def _retry(self, key: ExecutionKey, payload: RetryPayload | None) -> None:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["keep_partitions"])
+            await connection.execute(self._sql["keep_elements"], *key)
             await self._forget(connection, key.tenant_id, [key])
             cancelled = await self._cancelled_jobs(connection, key.tenant_id, [key])
             status = await connection.fetchval(self._sql["lock_ended_execution"], *key)
@@ -104,11 +107,16 @@ class PostgresDeadLetterStore:
                 raise Conflict(_refused(key).reason)
             checked = await connection.fetchrow(self._sql["check_ended"], *key)
             assert checked is not None  # noqa: S101 (it always gives one row)
-            if checked["being_stopped"]:
+            elements = await connection.fetch(self._sql["elements_cancelled_with"], *key)
+            if any(row["being_stopped"] for row in (checked, *elements)):
                 raise Conflict("a worker was told to stop it and has not stopped yet: try again in a moment")
             if checked["failed_since"]:
                 raise ConcurrentChange
-            await self._revive(connection, key.tenant_id, [key], [checked["now"]])
+            before = await payload_of_last_attempt(connection, key) if payload else None
+            revived = [*(_key(key.tenant_id, row) for row in elements), key]
+            await self._revive(connection, key.tenant_id, revived, [checked["now"]] * len(revived))
+            if payload:
+                await give_payload(connection, key, payload, before)
 
     async def _lock(
         self, connection: Connection, tenant_id: int, keys: Sequence[ExecutionKey]

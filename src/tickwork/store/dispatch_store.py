@@ -13,6 +13,8 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
 from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.failover.attempt_fence import AttemptFence
+from tickwork.store.jobs_awaiting_task_store import check_again
 from tickwork.store.lease_under_limits import PostgresHandover, lanes_of
 from tickwork.store.outcome_store import PostgresAttemptEnding
 from tickwork.store.pool import Connection, Database
@@ -20,7 +22,9 @@ from tickwork.store.port.dispatch import (
     FIRST_CONNECTION,
     NOTHING_LEASED,
     Backlog,
+    DispatchSettings,
     ExecutionColumns,
+    Heard,
     Lane,
     LeasedExecutions,
     Renewal,
@@ -35,7 +39,14 @@ _MOST_COMPARED = 100  # executions of a backlog, for its earliest deadline
 
 
 class PostgresDispatchStore:
-    def __init__(self, database: Database, vital: Database, recovery: Database, lead: timedelta) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vital: Database,
+        recovery: Database,
+        lead: timedelta,
+        fence: AttemptFence | None = None,
+    ) -> None:
         """`vital`: connections for renewing leases, so that load cannot make live workers look dead. `recovery`: for
         statements about all executions of a worker, which may take longer. `lead`: how long before its due time an
         execution may be handed over."""
@@ -43,7 +54,12 @@ class PostgresDispatchStore:
         self._vital = vital
         self._recovery = recovery
         self._lead = lead
+        self._fence = fence or AttemptFence()
         self._sql = queries("dispatch")
+
+    @property
+    def first_lease(self) -> int:
+        return self._fence.first_lease
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]:
         return lanes_of(
@@ -51,13 +67,15 @@ class PostgresDispatchStore:
         )
 
     async def forget_slots(self) -> None:
-        async with self._database.transaction() as connection:
-            await connection.execute(queries("lease_under_limits")["forget_slots"])
+        await self._database.execute(queries("lease_under_limits")["forget_slots"])
+
+    async def waiting(self, lead: timedelta) -> list[Backlog]:
+        return [Backlog(*row) for row in await self._database.fetch(self._sql["waiting_lanes"], lead)]
 
     @asynccontextmanager
     async def claiming(self) -> AsyncIterator["PostgresClaiming"]:
         async with self._database.transaction() as connection:
-            yield PostgresClaiming(connection)
+            yield PostgresClaiming(connection, self._fence)
 
     async def fail_oldest(self, backlog: Backlog, lead: timedelta, reason: str) -> None:
         async with self._database.transaction() as connection:
@@ -94,7 +112,7 @@ class PostgresDispatchStore:
                 self._sql["register_worker"],
                 tenant_id, token, hello.name, hello.host, hello.version, [offer.name for offer in hello.tasks],
                 hello.queues, hello.slots, _json(hello.labels), _json(hello.resources), _json(hello.weights), lease,
-                connection_number, key_id,
+                connection_number, key_id, hello.commands,
             )  # fmt: skip
         assert row is not None  # noqa: S101 (an INSERT … RETURNING gives its row)
         return WorkerConnection(row["id"], row["connection"])
@@ -111,10 +129,16 @@ class PostgresDispatchStore:
             [offer.description for offer in offers],
             [_json(valid_defaults(offer.defaults)) for offer in offers],
         )
+        await check_again(connection, tenant_id, [offer.name for offer in offers])
 
-    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> WorkerConnection | None:
+    async def resume(
+        self, caller: Caller | None, hello: Hello, token: bytes, lease: timedelta
+    ) -> WorkerConnection | None:
         async with self._vital.transaction() as connection:
-            row = await connection.fetchrow(self._sql["resume_worker"], token, *_owner(caller), lease)
+            row = await connection.fetchrow(
+                self._sql["resume_worker"],
+                token, *_owner(caller), lease, _json(hello.labels), _json(hello.resources),
+            )  # fmt: skip
         return WorkerConnection(row["id"], row["connection"]) if row else None
 
     async def leased_to(self, worker_id: int) -> LeasedExecutions:
@@ -125,13 +149,30 @@ class PostgresDispatchStore:
             [row[0] for row in rows], execution_columns([row[1:] for row in map(tuple, rows)])
         )
 
-    async def renew(self, connections: Collection[WorkerConnection], lease: timedelta) -> Renewal:
-        columns = [each.worker_id for each in connections], [each.connection for each in connections]
+    async def renew(self, heard: Sequence[Heard], lease: timedelta) -> Renewal:
+        connections = [each.connection for each in heard]
         async with self._vital.transaction() as connection:
-            rows = await connection.fetch(self._sql["renew_leases"], *columns, lease)
+            rows = await connection.fetch(
+                self._sql["renew_leases"],
+                [each.worker_id for each in connections],
+                [each.connection for each in connections],
+                lease,
+                *(
+                    [_json_or_none(value) for value in column]
+                    for column in list(zip(*heard, strict=True))[1:]
+                ),
+            )
         kept = {WorkerConnection(row["id"], row["connection"]): row["draining"] for row in rows}
         left = [each for each in connections if each not in kept]
         return Renewal(kept, await self._not_ended(left) if left else frozenset())
+
+    async def settings(self) -> DispatchSettings:
+        disabled = await self._vital.fetch(self._sql["disabled_tasks"])
+        queues = await self._vital.fetch(self._sql["queue_priorities"])
+        return DispatchSettings(
+            frozenset((row["tenant_id"], row["name"]) for row in disabled),
+            {(row["tenant_id"], row["queue"]): row["priority"] for row in queues},
+        )
 
     async def _not_ended(self, connections: Collection[WorkerConnection]) -> frozenset[WorkerConnection]:
         rows = await self._vital.fetch(
@@ -167,12 +208,10 @@ class PostgresDispatchStore:
 
 
 class PostgresClaiming(PostgresHandover):
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, fence: AttemptFence) -> None:
         super().__init__(connection)
+        self._fence = fence.columns
         self._sql = queries("dispatch")
-
-    async def waiting(self, lead: timedelta) -> list[Backlog]:
-        return [Backlog(*row) for row in await self._connection.fetch(self._sql["waiting_lanes"], lead)]
 
     async def earliest_due(self, backlogs: Sequence[Backlog], lead: timedelta) -> list[datetime]:
         rows = await self._connection.fetch(
@@ -195,6 +234,7 @@ class PostgresClaiming(PostgresHandover):
                 list(quotas.values()),
                 lead,
                 list(start_within),
+                *self._fence,
             )
         )
 
@@ -205,6 +245,7 @@ class PostgresClaiming(PostgresHandover):
             shortened(executions.times),
             literal(executions.jobs),
             worker_id,
+            *self._fence,
         )
 
 
@@ -255,6 +296,10 @@ def _repeated(column: list[Any], length: int) -> list[Any]:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def _json_or_none(value: object) -> str | None:
+    return None if value is None else _json(value)
 
 
 def _revocation(row: asyncpg.Record) -> Revocation:

@@ -7,21 +7,27 @@ import asyncpg
 import msgspec
 
 from tickwork.model.access import Author
+from tickwork.model.encode_job_target import (
+    secret_mark_errors,
+    target_of,
+    with_stored_headers,
+    with_stored_variables,
+)
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
-from tickwork.model.http_secrets import mark_errors, with_stored_secrets
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
 from tickwork.model.job_change_record import FieldChange, changed_fields, note_of
 from tickwork.model.parsed_schedule_and_preview import Once, count_between, nth_due_time
 from tickwork.model.public_ids import job_id
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
+from tickwork.store.attempt_input_store import keep_version
 from tickwork.store.batch_columns import stored
 from tickwork.store.heartbeat_url_store import change_heartbeat
-from tickwork.store.insert_and_update_job import CHANGE_JOB, JobLane, JobRow, values_of_changed
+from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
-from tickwork.store.lock_rules_while_jobs_join_or_leave import (
+from tickwork.store.lock_schedule_rules import (
     ConcurrentChange,
     LockedRule,
     LockedRules,
@@ -29,7 +35,10 @@ from tickwork.store.lock_rules_while_jobs_join_or_leave import (
 )
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
+from tickwork.store.run_on_named_worker import bind_again, runs_on_workers
 from tickwork.store.write_dependencies import JobDependencies, skip_decided
+
+_CANCELLED = "job cancelled"
 
 
 async def note_change(
@@ -90,7 +99,10 @@ class JobUpdate:
                 timing = timing._replace(scheduled_for=row["scheduled_for"], deferred=row["deferred"])
         if row["overlap"] == "allow" != spec.request.overlap:
             await unstarted.note_unended(row["lane_id"])
+        bound = await runs_on_workers(self._connection, self._tenant_id, job, row["lane_id"])
         await unstarted.move(row["lane_id"], lane.id, spec.priority)
+        await bind_again(self._connection, self._tenant_id, job, lane.id, bound)
+        await keep_version(self._connection, self._tenant_id, job, spec)
         await note_change(self._connection, job, author, await self._changed_fields(row, spec))
         await self._update(row, spec, timing, lane, moved)
         if moved:
@@ -219,17 +231,20 @@ def _runs_again(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
 
 def _with_stored_secrets(spec: JobSpec, row: asyncpg.Record) -> JobSpec:
     """Redaction marks in the new definition stand for the stored secrets of the job."""
-    target = spec.request.http
-    if target is None or not any(mark_errors(target)):
+    if not any(secret_mark_errors(spec.request)):
         return spec
-    stored = msgspec.json.decode(row["definition"], type=JobRequest).http
-    target = with_stored_secrets(target, stored, target.headers)
+    stored = msgspec.json.decode(row["definition"], type=JobRequest)
+    headers = spec.request.http.headers if spec.request.http else ()
+    request = with_stored_headers(spec.request, stored, headers)
+    request = with_stored_variables(request, stored, request.env)
     definition = msgspec.json.decode(spec.definition, type=JobRequest)
     return msgspec.structs.replace(
         spec,
-        request=msgspec.structs.replace(spec.request, http=target),
-        target=msgspec.json.encode(target),
-        definition=msgspec.json.encode(msgspec.structs.replace(definition, http=target)),
+        request=request,
+        target=target_of(request),
+        definition=msgspec.json.encode(
+            msgspec.structs.replace(definition, http=request.http, env=request.env)
+        ),
     )
 
 
@@ -253,6 +268,10 @@ class JobStatusChange:
         self._now = now
         self._unstarted = UnstartedExecutions(connection, tenant_id, row["id"])
         self._sql = queries("create_and_change_job")
+
+    async def stop_running(self) -> None:
+        """After `become`: what was claimed in between is stopped, too."""
+        await self._unstarted.stop_running(_CANCELLED)
 
     async def become(self, status: JobStatus, author: Author | None) -> None:
         await note_change(self._connection, self._row["id"], author)
@@ -317,5 +336,5 @@ class JobStatusChange:
 
     async def _cancel(self) -> None:
         ahead = self._rule.ahead(self._now) if self._rule else [self._row["scheduled_for"]]
-        await self._unstarted.stop_ahead(ahead, "cancelled", "job cancelled")
-        await self._unstarted.cancel(self._row["lane_id"], "job cancelled")
+        await self._unstarted.stop_ahead(ahead, "cancelled", _CANCELLED)
+        await self._unstarted.cancel(self._row["lane_id"], _CANCELLED)

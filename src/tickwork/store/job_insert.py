@@ -8,9 +8,9 @@ from tickwork.model.access import Author
 from tickwork.model.job import JobSpec
 from tickwork.store.batch_columns import columns
 from tickwork.store.heartbeat_url_store import set_heartbeats
-from tickwork.store.insert_and_update_job import INSERT_JOBS, JobLane, JobRow, values_of_new
+from tickwork.store.job_columns import INSERT_JOBS, JobLane, JobRow, values_of_new
 from tickwork.store.job_timing import job_timing, last_due_times
-from tickwork.store.lock_rules_while_jobs_join_or_leave import LockedRules
+from tickwork.store.lock_schedule_rules import LockedRules
 from tickwork.store.pool import Connection
 from tickwork.store.port.define import Made
 from tickwork.store.query_files import queries

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tickwork.model.job import JobSpec
 from tickwork.model.parsed_schedule_and_preview import MOST_RUNS, Once, Recurring, nth_due_time
-from tickwork.store.lock_rules_while_jobs_join_or_leave import LockedRules
+from tickwork.store.lock_schedule_rules import LockedRules
 
 
 class JobTiming(NamedTuple):

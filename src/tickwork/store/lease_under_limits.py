@@ -40,6 +40,12 @@ class PostgresHandover:
         rows = await self._connection.fetch(query, list(limiters))
         return dict.fromkeys(limiters, 0) | {row["limiter_id"]: row["running"] for row in rows}
 
+    async def workers_under(self, limiters: Sequence[int]) -> dict[int, set[int]]:
+        workers: dict[int, set[int]] = {limiter: set() for limiter in limiters}
+        for row in await self._connection.fetch(self._handover["workers_by_limiter"], list(limiters)):
+            workers[row["limiter_id"]].add(row["worker_id"])
+        return workers
+
     async def use_rates(self, used_until: Mapping[int, datetime]) -> None:
         await self._connection.execute(
             self._handover["use_rates"], list(used_until), list(used_until.values())
@@ -80,4 +86,5 @@ def _limiter(row: asyncpg.Record) -> Limiter:
         parse_rate(row["rate"]) if row["rate"] else None,
         row["used_until"],
         row["now"],
+        row["max_workers"],
     )

@@ -17,7 +17,7 @@ from tickwork.model.worker_protocol import LogLine
 from tickwork.store.batch_columns import stored
 from tickwork.store.page_cursor import LogPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.record import Logged, LogState, ProgressNote
+from tickwork.store.port.record import Logged, LogState, ProgressNote, UsageNote
 from tickwork.store.query_files import queries
 
 _KEPT = 256 * 1024  # bytes of one attempt's log
@@ -26,6 +26,12 @@ _LOCKS = 64
 
 _AttemptKey = tuple[ExecutionKey, int]
 _Row = tuple[int, int, bytes]  # first line, how many, as JSON
+
+
+async def lock_logs(connection: Connection, jobs: Iterable[int]) -> None:
+    """Until the commit, nobody else writes a log of these jobs."""
+    locks = sorted({job % _LOCKS for job in jobs})
+    await connection.execute(queries("log")["lock_logs"], locks)
 
 
 class PostgresLogStore:
@@ -37,8 +43,7 @@ class PostgresLogStore:
         if not logged:
             return
         async with self._database.transaction() as connection:
-            locks = sorted({each.key.job_id % _LOCKS for each in logged})
-            await connection.execute(self._sql["lock_logs"], locks)
+            await lock_logs(connection, {each.key.job_id for each in logged})
             ends = await self._ends(connection, {(each.key, each.attempt) for each in logged})
             rows = [
                 (place, row)
@@ -48,6 +53,18 @@ class PostgresLogStore:
             ]
             if rows:
                 await self._insert(connection, rows)
+
+    async def keep_usage(self, used: Sequence[UsageNote]) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(
+                self._sql["insert_usage"],
+                [note.key.tenant_id for note in used],
+                [note.key.scheduled_for for note in used],
+                [note.key.job_id for note in used],
+                [note.attempt for note in used],
+                [note.usage.cpu_seconds for note in used],
+                [note.usage.peak_memory for note in used],
+            )
 
     async def _ends(self, connection: Connection, attempts: Iterable[_AttemptKey]) -> dict[_AttemptKey, int]:
         """The next line of each log: earlier lines are repeats."""

@@ -6,6 +6,8 @@ start against it. All others must leave the previous release working.
 
 import hashlib
 import re
+from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -44,7 +46,10 @@ class Status(NamedTuple):
 
 
 async def upgrade(url: str, like: Database | None = None) -> list[str]:
-    """Apply the pending migrations. Returns their names. `like`: an open database with the same URL."""
+    """Apply the pending migrations. Returns their names. `like`: an open database with the same URL; if it says that
+    nothing is pending, no lock and no further connection is needed."""
+    if like and not _pending(await _applied_to(like)):
+        return []
     database = Database(url, size=1, limits=MIGRATION)
     await database.open(like)
     try:
@@ -72,9 +77,7 @@ async def status(url: str) -> Status:
     database = Database(url, size=1)
     await database.open()
     try:
-        async with database.transaction() as connection:
-            known = await connection.fetchval("SELECT to_regclass('tickwork.migration') IS NOT NULL")
-            applied = await _applied(connection) if known else {}
+        applied = await _applied_to(database)
     finally:
         await database.close()
     pending = _pending(applied)
@@ -90,7 +93,8 @@ async def trace_seed(database: Database) -> int:
     return int(row["seed"])
 
 
-def migrations() -> list[Migration]:
+@cache
+def migrations() -> Sequence[Migration]:
     return sorted(
         _read(entry.name, entry.read_bytes()) for entry in (files(__package__) / "migrations").iterdir()
     )
@@ -105,6 +109,13 @@ def _read(name: str, content: bytes) -> Migration:
     return Migration(
         int(match[1]), name, bool(match[2]), hashlib.sha256(content).hexdigest(), content.decode()
     )
+
+
+async def _applied_to(database: Database) -> dict[int, asyncpg.Record]:
+    """Those of a database that may have none."""
+    async with database.transaction() as connection:
+        known = await connection.fetchval("SELECT to_regclass('tickwork.migration') IS NOT NULL")
+        return await _applied(connection) if known else {}
 
 
 async def _applied(connection: Connection) -> dict[int, asyncpg.Record]:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import asyncpg
 
-from tickwork.model.cluster import DatabaseView, NodeStatus, NodeView
+from tickwork.model.cluster import DatabaseView, FailoverView, NodeStatus, NodeView
 from tickwork.model.stream_event import EventKind
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
 _MOST_NODES = 1000
+_MOST_FAILOVERS = 20
 SILENT_AFTER = timedelta(seconds=20)  # without a report, or without firing
 
 
@@ -61,6 +62,7 @@ class PostgresClusterStore:
             (times,) = await connection.fetch(self._sql["report_node"], *node[:-1], list(node.problems))
             await connection.execute(self._sql["replace_nodes"], EventKind.NODE_BACK, node.id, replaced_after)
             await connection.execute(self._sql["delete_silent_nodes"], forget_after)
+            await connection.execute(self._sql["note_alive"])
         return ReportTimes(*times)
 
     async def tell_silent(self, judge: str) -> SilentNodes:
@@ -75,10 +77,25 @@ class PostgresClusterStore:
     async def leave(self, node: str) -> None:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["delete_node"], node)
+            await connection.execute(self._sql["note_alive"])
 
     async def nodes(self, answering: str) -> list[NodeView]:
         rows = await self._database.fetch(self._sql["nodes"], _MOST_NODES)
         return [_node_of(row, answering) for row in rows]
+
+    async def failovers(self) -> list[FailoverView]:
+        """The latest ones."""
+        rows = await self._database.fetch(queries("failover")["failovers"], _MOST_FAILOVERS)
+        return [
+            FailoverView(
+                noticed_at=row["noticed_at"],
+                wal_timeline=row["wal_timeline"],
+                loss=row["loss"],
+                lost_after=row["lost_after"],
+                first_attempt=row["first_attempt"],
+            )
+            for row in rows
+        ]
 
     async def database_state(self, latency: float, embedded: bool) -> DatabaseState:
         (row,) = await self._database.fetch(self._sql["database_state"])

@@ -7,10 +7,10 @@ import asyncpg
 from tickwork.model.errors import NotFound
 from tickwork.model.notification_rule import STUCK_AFTER, NotificationRuleRequest, NotificationRuleView
 from tickwork.model.quantities import parse_duration
+from tickwork.store.channel_delivery_settings import read_told_channels
 from tickwork.store.pool import Database
 from tickwork.store.port.notify import ToldChannel
 from tickwork.store.query_files import queries
-from tickwork.store.read_channel_settings import read_told_channels
 
 
 class PostgresNotificationRuleStore:

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from tickwork.store.create_notification_messages import PostgresSending
+from tickwork.store.events_to_notifications import PostgresGathering
 from tickwork.store.pool import Database
 from tickwork.store.port.define import JobStore
 from tickwork.store.query_files import queries, rows_written
-from tickwork.store.read_facts_and_add_to_notifications import PostgresGathering
 
 _DELETED_TOGETHER = 5000
 

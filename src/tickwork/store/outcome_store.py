@@ -12,8 +12,9 @@ from prometheus_client import Counter
 from tickwork.model.circuit_breaker import PACE
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
+from tickwork.model.overdue_attempt import REVOKED
 from tickwork.model.public_ids import execution_id
-from tickwork.model.time_limit import REVOKED
+from tickwork.model.statistics import ORDINARY_MICROS
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Accepted, Outcome
 from tickwork.store.batch_columns import literal, shortened
@@ -164,7 +165,7 @@ class PostgresOutcomeStore:
     ) -> int:
         outcomes = completed.outcomes
         async with self._database.transaction() as connection:
-            if completed.may_be_overdue:
+            if completed.longest > ORDINARY_MICROS:
                 await count_overdue(connection, completed)
             answer = await connection.execute(
                 self._sql["complete"],

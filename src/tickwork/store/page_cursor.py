@@ -63,6 +63,12 @@ class WorkerPlace(NamedTuple):
     id: _WorkerId
 
 
+class WorkerNamePlace(NamedTuple):
+    list: Literal["workers by name"]
+    name: Annotated[str, Meta(max_length=200, pattern=r"^[^\x00]*$")]
+    id: _WorkerId
+
+
 class BackfillPlace(NamedTuple):
     list: Literal["backfills"]
     id: _Id
@@ -128,6 +134,7 @@ Place = (
     | ChangePlace
     | ExecutionPlace
     | WorkerPlace
+    | WorkerNamePlace
     | BackfillPlace
     | DeadLetterPlace
     | ErrorGroupPlace

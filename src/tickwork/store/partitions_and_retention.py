@@ -20,16 +20,25 @@ _AHEAD = 8  # days
 _DAY = timedelta(days=1)
 _MONTH_LABEL = 6  # digits
 _TOGETHER = 10_000  # rows that are deleted in one transaction
-_BELONGINGS = ("forget_dead_letters", "forget_awaited", "forget_off_schedule", "forget_rounds")
+_BELONGINGS = (
+    "forget_dead_letters",
+    "forget_awaited",
+    "forget_off_schedule",
+    "forget_rounds",
+    "forget_attempt_versions",
+    "forget_retry_payloads",
+    "forget_usage",
+)
 # While one transaction waits to drop a partition, all later ones wait behind it.
 _BRIEFLY = "SET LOCAL lock_timeout = '1s'"
-_TABLES = ("execution", "attempt", "log")
+_TABLES = ("execution", "attempt", "log", "checkpoint")
 # Most of each page stays free, so that the finished row with its result fits into the page of the old one and no index
 # changes (HOT).
 _STORAGE = {
     "execution": "fillfactor = 35, autovacuum_vacuum_insert_threshold = 200000",
     "attempt": "fillfactor = 100",
     "log": "fillfactor = 100",
+    "checkpoint": "fillfactor = 70",  # a state is replaced again and again
 }
 
 
@@ -54,6 +63,8 @@ class Partitions:
             await connection.execute(self._sql["forget_backfills"], self._history)
             await connection.execute(self._sql["forget_workers"], self._history)
             await connection.execute(self._sql["forget_moved_jobs"], self._history)
+            await connection.execute(self._sql["forget_job_versions"], self._history)
+            await connection.execute(self._sql["forget_purges"], self._history)
         return await self._drop_old()
 
     async def make_ahead(self) -> None:
@@ -65,6 +76,8 @@ class Partitions:
             labels = await self._read(connection)
             # Somebody may have dropped some, and making them may fail.
             self._labels, self._end = set(labels), _end_without_gap(today, labels)
+            for row in await connection.fetch(self._sql["incomplete_partitions"], _TABLES):
+                await _make(connection, row["label"])
             for day in ((today + offset * _DAY).date() for offset in range(-1, _AHEAD)):
                 await self._make(connection, day, labels)
         self._labels, self._end = labels, _end_without_gap(today, labels)
@@ -150,15 +163,17 @@ def _end_without_gap(today: datetime, labels: Collection[str]) -> datetime:
 
 
 async def _make(connection: Connection, label: str) -> None:
-    """Create the table, then attach it: attaching does not wait for readers and writers of the other partitions."""
+    """Create the tables that are missing, and attach each then: attaching does not wait for readers and writers of the
+    other partitions."""
     begin, end = (at.isoformat() for at in _bounds(label))
     for table in _TABLES:
         name = f"tickwork.{table}_{label}"
-        await connection.execute(
-            f"""CREATE TABLE {name} (LIKE tickwork.{table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
-                WITH ({_STORAGE[table]});
-                ALTER TABLE tickwork.{table} ATTACH PARTITION {name} FOR VALUES FROM ('{begin}') TO ('{end}')"""
-        )
+        if await connection.fetchval("SELECT to_regclass($1) IS NULL", name):
+            await connection.execute(
+                f"""CREATE TABLE {name} (LIKE tickwork.{table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
+                    WITH ({_STORAGE[table]});
+                    ALTER TABLE tickwork.{table} ATTACH PARTITION {name} FOR VALUES FROM ('{begin}') TO ('{end}')"""
+            )
 
 
 async def _drop(connection: Connection, label: str) -> None:

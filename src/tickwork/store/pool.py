@@ -5,25 +5,28 @@ API call and the answer stored for its Idempotency-Key commit together or not at
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import asyncpg
 from prometheus_client import Gauge
 
 from tickwork.model.errors import Unavailable
-from tickwork.store.connect_to_any_host import SETTINGS, WORK, Connector, Limits
-from tickwork.store.database_errors import BUSY, LOST, Condition, unavailable
+from tickwork.store.connect_to_any_host import SETTINGS, WORK, Admit, Connector, Limits, opened_at
+from tickwork.store.database_errors import BUSY, LOST, Condition, PoolExhausted, unavailable
 from tickwork.store.query_files import queries
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
-CONNECTIONS = 13  # of a node, at most
+CONNECTIONS = 14  # of a node, at most
 _WAIT = 5.0  # seconds until a connection must become free
 _ROLL_BACK_WITHIN = 5.0
+# Prepared statements of a connection. With fewer than the loops of a node use, each would be planned again and again.
+_STATEMENTS_KEPT = 400
+_NO_SETTINGS: Mapping[str, str] = {}
 
 _OPEN = Gauge("tickwork_database_connections", "Open connections to the database, by pool.", ["pool"])
 _USED = Gauge("tickwork_database_connections_used", "Connections in use, by pool.", ["pool"])
@@ -32,11 +35,25 @@ _LIMIT = Gauge("tickwork_database_connections_limit", "Connections that a pool m
 _Afterwards = Callable[[], Awaitable[None] | None]
 
 
+class Replica(Protocol):
+    def may_answer(self) -> bool: ...
+
+    async def fetch(self, query: str, *arguments: Any) -> list[asyncpg.Record]: ...
+
+
 class Database:
     def __init__(
-        self, url: str, *, size: int = 8, limits: Limits = WORK, condition: Condition | None = None
+        self,
+        url: str,
+        *,
+        size: int = 8,
+        limits: Limits = WORK,
+        condition: Condition | None = None,
+        settings: Mapping[str, str] = _NO_SETTINGS,
     ) -> None:
         self._url = url
+        self._settings = settings
+        self.replica: Replica | None = None  # answers what may be stale
         self._size = size
         self._limits = limits
         self._condition = condition or Condition()
@@ -44,15 +61,18 @@ class Database:
         self._patience = _WAIT
         self._begin = "BEGIN"
         self.way: Way | None = None
+        self._admit: Admit | None = None
         self._reachable = False
+        self._in_use: set[Connection] = set()
         self._ambient: ContextVar[Connection | None] = ContextVar("connection", default=None)
         self._afterwards: ContextVar[list[_Afterwards] | None] = ContextVar("afterwards", default=None)
 
     async def open(self, like: "Database | None" = None) -> None:
         """`like`: an open one with the same URL. What it found out is not asked again."""
         connect, pooled = self.way = like.way.again() if like and like.way else await _find_way(self._url)
+        connect.admit = self._admit
         self._patience = _WAIT + connect.patience
-        settings = {**SETTINGS, **self._limits.settings()}
+        settings = {**SETTINGS, **self._limits.settings(), **self._settings}
         if pooled:
             # Behind PgBouncer each transaction may get another server connection, so it sets the settings when it
             # begins, in the same message.
@@ -67,8 +87,20 @@ class Database:
             command_timeout=self._limits.statement,
             max_inactive_connection_lifetime=0,
             reset=_nothing_to_reset,
-            **({"statement_cache_size": 0} if pooled else {"server_settings": settings}),
+            statement_cache_size=0 if pooled else _STATEMENTS_KEPT,
+            server_settings=None if pooled else settings,
         )
+
+    def admit_by(self, admit: Admit) -> None:
+        """Let this look at each new connection before anybody uses it."""
+        self._admit = admit
+        if self.way:
+            self.way.connect.admit = admit
+
+    @property
+    def pooled(self) -> bool:
+        """Whether there is a pooler in between. Known once it is open."""
+        return self.way is not None and self.way.pooled
 
     def report_use(self, name: str) -> None:
         """Report the use of its connections as metrics, under this name."""
@@ -83,6 +115,18 @@ class Database:
     def usable(self) -> bool:
         """Whether the last attempt reached the database, and it can store data."""
         return self._reachable and self._condition.stores
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not usable; None if it is."""
+        return None if self.usable else self._condition.cause or ""
+
+    async def abandon_connections(self, opened_before: float) -> None:
+        """Give up connections to a server that was replaced, also those that wait for an answer."""
+        if self._pool:
+            await self._pool.expire_connections()
+            for connection in list(self._in_use):
+                _cut(connection, opened_before)
 
     async def close(self) -> None:
         if self._pool:
@@ -155,20 +199,33 @@ class Database:
         except asyncpg.PostgresError as error:  # the server answers, but refuses the connection
             raise ConnectionRefusedError(str(error)) from error
         except TimeoutError:
-            raise TimeoutError(f"none of {self._size} connections became free") from None
+            raise PoolExhausted(f"none of {self._size} connections became free") from None
+        self._in_use.add(connection)
         try:
             yield connection
         except LOST:
             _drop(connection)
             raise
         finally:
+            self._in_use.discard(connection)
             await self._pool.release(connection)
+
+    async def execute(self, query: str, *arguments: Any) -> str:
+        """Write with one statement. PostgreSQL commits it by itself: no round trips for BEGIN and COMMIT."""
+        if self._ambient.get() is None and self._begin == "BEGIN":
+            async with self._errors_as_unavailable(), self._acquire() as connection:
+                return await connection.execute(query, *arguments)
+        async with self.transaction() as connection:
+            return await connection.execute(query, *arguments)
 
     async def fetch(self, query: str, *arguments: Any) -> list[asyncpg.Record]:
         """Read with one statement. It needs a transaction of its own only behind PgBouncer."""
         connection = self._ambient.get()
         if connection is not None:
             return await connection.fetch(query, *arguments)
+        if self.replica is not None and self.replica.may_answer():
+            with suppress(Unavailable):
+                return await self.replica.fetch(query, *arguments)
         if self._begin != "BEGIN":
             async with self.transaction() as connection:
                 return await connection.fetch(query, *arguments)
@@ -206,11 +263,9 @@ class Database:
             if self._pool and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                 # A primary that was demoted: the other connections lead to it, too.
                 await self._pool.expire_connections()
-            self._condition.failed(error)
-            raise unavailable(error) from error
+            raise self._condition.failed(error) from error
         except BUSY as error:
-            self._condition.failed(error)
-            raise unavailable(error) from error
+            raise self._condition.failed(error) from error
         self._reachable = True
 
 
@@ -228,6 +283,13 @@ async def _roll_back(connection: Connection) -> None:
 def _drop(connection: Connection) -> None:
     with suppress(*LOST):  # the pool may have terminated it already
         connection.terminate()
+
+
+def _cut(connection: Connection, opened_before: float) -> None:
+    """As if the server had closed it: whoever uses it at the moment gets the error for that."""
+    raw = connection._con  # type: ignore[attr-defined]  # noqa: SLF001 (no other way)
+    if raw is not None and raw._transport is not None and opened_at.get(raw, 0.0) < opened_before:  # noqa: SLF001
+        raw._transport.abort()  # noqa: SLF001
 
 
 async def _nothing_to_reset(_: object) -> None:

@@ -8,7 +8,7 @@ import asyncpg
 
 from tickwork.model.errors import NotFound, QueueFull
 from tickwork.model.field_types import Page
-from tickwork.model.job import PRIORITIES
+from tickwork.model.job import PRIORITIES, Priority
 from tickwork.model.queue import DEPTH_LIMIT, QueueSettings, QueueView
 from tickwork.store.page_cursor import QueuePlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
@@ -59,12 +59,23 @@ class PostgresQueueStore:
             limiter = await connection.fetchval(
                 self._sql["set_queue"],
                 tenant_id, name, settings.max_running, settings.rate, settings.max_backlog, rate.per if rate else None,
+                settings.max_workers,
             )  # fmt: skip
+            await self._set_priority(connection, tenant_id, name, settings.priority)
             await connection.execute(self._sql["drop_slots"], limiter)
-            if settings.max_running is not None:
+            if settings.max_running is not None or settings.max_workers is not None:
                 await connection.execute(self._sql["count_running"], limiter, tenant_id, name)
             await connection.execute(self._sql["forget_queue"], tenant_id, name)
         return await self._view(tenant_id, name)
+
+    async def _set_priority(
+        self, connection: Connection, tenant_id: int, name: str, priority: Priority
+    ) -> None:
+        if priority == "normal":
+            await connection.execute(self._sql["drop_queue_priority"], tenant_id, name)
+        else:
+            number = PRIORITIES.index(priority)
+            await connection.execute(self._sql["set_queue_priority"], tenant_id, name, number)
 
     async def pause(self, tenant_id: int, name: str) -> QueueView:
         async with self._database.transaction() as connection:
@@ -123,7 +134,7 @@ async def refuse_if_full(connection: Connection, lanes: Sequence[int]) -> None:
     counted, so a few more than the limit may wait."""
     for row in await connection.fetch(queries("queue")["backlogs"], lanes, timedelta(0)):
         if row["depth"] + row["coming"] > row["max_backlog"]:
-            raise QueueFull(_full(row))
+            raise QueueFull(_full(row), fits_later=row["coming"] <= row["max_backlog"])
 
 
 def _full(row: asyncpg.Record) -> str:
@@ -144,6 +155,8 @@ def _view(name: str, limiter: asyncpg.Record | None, backlog: _QueueBacklog, run
         max_running=limiter["max_running"] if limiter else None,
         rate=limiter["rate"] if limiter else None,
         max_backlog=limiter["max_backlog"] if limiter else None,
+        max_workers=limiter["max_workers"] if limiter else None,
+        priority=PRIORITIES[limiter["priority"]] if limiter else "normal",
         depth=min(depth, backlog.most),
         depth_is_exact=depth <= backlog.most,
         depth_by_priority=dict(zip(PRIORITIES, backlog.depths, strict=True)),

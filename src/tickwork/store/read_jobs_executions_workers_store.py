@@ -20,12 +20,13 @@ from tickwork.model.field_types import Page
 from tickwork.model.job import JobView
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_graph import JobGraph
+from tickwork.model.process_limits import UsageView
 from tickwork.model.public_ids import execution_id, job_id, parse_worker_id, worker_id
-from tickwork.model.task import TaskView
-from tickwork.model.worker import WorkerView
+from tickwork.model.worker import WorkerFilter, WorkerSort, WorkerView
 from tickwork.store.log_store import entries_of
 from tickwork.store.page_cursor import (
     ChangePlace,
+    WorkerNamePlace,
     WorkerPlace,
     decode_cursor,
     encode_cursor,
@@ -42,8 +43,7 @@ from tickwork.store.row_views import (
     execution_of,
     graph_job_of,
     job_of,
-    task_of,
-    with_worker_and_log,
+    with_worker_log_and_usage,
     worker_of,
 )
 
@@ -118,7 +118,8 @@ class PostgresReadStore:
             attempts.append(current)
         workers = await self._workers_of(attempts)
         tails = await self._log_tails(ExecutionKey(tenant_id, scheduled_for, job), attempts)
-        return [with_worker_and_log(attempt, workers, tails) for attempt in attempts]
+        usage = await self._usage(ExecutionKey(tenant_id, scheduled_for, job))
+        return [with_worker_log_and_usage(attempt, workers, tails, usage) for attempt in attempts]
 
     async def _workers_of(self, attempts: Sequence[AttemptView]) -> dict[str, asyncpg.Record]:
         numbers = [parse_worker_id(attempt.worker) for attempt in attempts if attempt.worker]
@@ -133,24 +134,51 @@ class PostgresReadStore:
             tails.setdefault(row["attempt"], []).extend(entry.text for entry in entries_of(row))
         return tails
 
+    async def _usage(self, key: ExecutionKey) -> dict[int, UsageView]:
+        rows = await self._database.fetch(self._sql["usage_of_attempts"], *key)
+        return {row["attempt"]: UsageView(row["cpu_seconds"], row["peak_memory"]) for row in rows}
+
     async def missed(self, tenant_id: int, job: int, limit: int) -> list[MissedView]:
         rows = await self._database.fetch(self._sql["missed_of_job"], tenant_id, job, limit)
         return [MissedView(begin=row[0], end=row[1], count=row[2], reason=row[3]) for row in rows]
 
-    async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]:
-        before = decode_cursor(cursor, WorkerPlace).id if cursor else _LARGEST_WORKER
-        rows = await self._database.fetch(self._sql["workers"], tenant_id, before, limit, None, NOTIFY_TASK)
-        end = WorkerPlace("workers", rows[-1]["id"]) if len(rows) == limit else None
-        return Page([worker_of(row) for row in rows], encode_cursor(end))
+    async def workers(
+        self, tenant_id: int, wanted: WorkerFilter, limit: int, cursor: str | None
+    ) -> Page[WorkerView]:
+        """One row more than the page has says whether there is another one."""
+        query, place = _worker_place(wanted.sort, cursor)
+        rows = await self._database.fetch(
+            self._sql[query], tenant_id, NOTIFY_TASK, *_filter_values(wanted), *place, limit + 1
+        )
+        end = _end_of_workers(wanted.sort, rows[limit - 1]) if len(rows) > limit else None
+        return Page([worker_of(row) for row in rows[:limit]], encode_cursor(end))
 
     async def worker(self, tenant_id: int, worker: int) -> WorkerView:
         number = min(worker, _LARGEST_WORKER - 1)
-        row = await self._database.fetchrow(
-            self._sql["workers"], tenant_id, _LARGEST_WORKER, 1, number, NOTIFY_TASK
-        )
+        row = await self._database.fetchrow(self._sql["worker"], tenant_id, NOTIFY_TASK, number)
         if row is None:
             raise NotFound("worker", worker_id(worker))
         return worker_of(row)
 
-    async def tasks(self, tenant_id: int) -> list[TaskView]:
-        return [task_of(row) for row in await self._database.fetch(self._sql["tasks"], tenant_id)]
+
+def _filter_values(wanted: WorkerFilter) -> list[object]:
+    labels = msgspec.json.encode(wanted.labels).decode()
+    return [
+        wanted.status, wanted.queue, wanted.task, labels, wanted.label_names, wanted.host, wanted.version, wanted.q,
+    ]  # fmt: skip
+
+
+def _worker_place(sort: WorkerSort, cursor: str | None) -> tuple[str, tuple[object, ...]]:
+    """The query of a list of workers, and where its page begins."""
+    if sort == "name":
+        after = (
+            decode_cursor(cursor, WorkerNamePlace) if cursor else WorkerNamePlace("workers by name", "", 0)
+        )
+        return "workers_by_name", (after.name, after.id)
+    return "newest_workers", (decode_cursor(cursor, WorkerPlace).id if cursor else _LARGEST_WORKER,)
+
+
+def _end_of_workers(sort: WorkerSort, row: asyncpg.Record) -> WorkerPlace | WorkerNamePlace:
+    if sort == "name":
+        return WorkerNamePlace("workers by name", row["name"], row["id"])
+    return WorkerPlace("workers", row["id"])

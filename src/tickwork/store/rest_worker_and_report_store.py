@@ -11,6 +11,7 @@ from tickwork.model.access import Caller
 from tickwork.model.errors import Conflict, LeaseGone, NotAllowed, NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.public_ids import execution_id, worker_id
+from tickwork.model.rest_worker import HeartbeatReport, resource_amounts
 from tickwork.model.worker_protocol import Hello, TaskOffer
 from tickwork.store.dispatch_store import execution_columns
 from tickwork.store.pool import Connection, Database
@@ -76,11 +77,13 @@ class PostgresRestWorkerStore:
         self._vital = vital
         self._sql = queries("rest_worker_and_report")
 
-    async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
+    async def heartbeat(
+        self, caller: Caller, worker: int, lease: timedelta, report: HeartbeatReport | None = None
+    ) -> bool:
         number = min(worker, _LARGEST)
         async with self._vital.transaction() as connection:
             row = await connection.fetchrow(
-                self._sql["heartbeat"], caller.tenant_id, caller.key_id, number, lease
+                self._sql["heartbeat"], caller.tenant_id, caller.key_id, number, lease, *_changes(report)
             )
             if row is not None:
                 return bool(row["draining"])
@@ -105,11 +108,10 @@ class PostgresRestWorkerStore:
             )
             yield RestWorker(_hello(row), row["draining"], _leased(rows), [each["begun"] for each in rows])
 
-    async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
-        tasks = [offer.name for offer in hello.tasks]
-        (row,) = await self._database.fetch(
-            self._sql["is_there_news"], tenant_id, tasks, hello.queues, worker
-        )
+    async def is_there_news(
+        self, tenant_id: int, worker: int, tasks: Sequence[str], queues: Sequence[str]
+    ) -> bool:
+        (row,) = await self._database.fetch(self._sql["is_there_news"], tenant_id, tasks, queues, worker)
         return bool(row["news"])
 
     async def drain(self, tenant_id: int, worker: int, only_of: int | None) -> None:
@@ -124,6 +126,17 @@ class PostgresRestWorkerStore:
             raise Conflict("the built-in worker is a part of its server, and drains when the server stops")
         if row["foreign"]:
             raise _foreign(worker)
+
+
+def _changes(report: HeartbeatReport | None) -> list[str | None]:
+    """What a report changes, as JSON: load, labels, resources."""
+    if report is None:
+        return [None] * 3
+    resources = None if report.resources is None else resource_amounts(report.resources)
+    return [
+        None if value is None else msgspec.json.encode(value).decode()
+        for value in (report.load, report.labels, resources)
+    ]
 
 
 def _refusal(worker: int, row: asyncpg.Record | None) -> Exception:

@@ -24,9 +24,10 @@ from tickwork.model.job_graph import GraphJob, GraphParent
 from tickwork.model.job_health import UNKNOWN_STATE, JobState
 from tickwork.model.json_limits import raw_json
 from tickwork.model.parsed_schedule_and_preview import describe_once
+from tickwork.model.process_limits import UsageView
 from tickwork.model.public_ids import execution_id, job_id, key_id, worker_id
 from tickwork.model.task import TaskView
-from tickwork.model.worker import LEASE, WITH_TARGET, WorkerView
+from tickwork.model.worker import LEASE, WITH_TARGET, WorkerLoad, WorkerView
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.batch_columns import stored
 from tickwork.store.log_store import progress_of
@@ -173,8 +174,11 @@ def attempt_of(row: asyncpg.Record) -> AttemptView:
     )
 
 
-def with_worker_and_log(
-    attempt: AttemptView, workers: Mapping[str, asyncpg.Record], tails: Mapping[int, Sequence[str]]
+def with_worker_log_and_usage(
+    attempt: AttemptView,
+    workers: Mapping[str, asyncpg.Record],
+    tails: Mapping[int, Sequence[str]],
+    usage: Mapping[int, UsageView],
 ) -> AttemptView:
     worker = workers.get(attempt.worker or "")
     silent_for = None
@@ -185,6 +189,7 @@ def with_worker_and_log(
         worker_name=worker["name"] if worker else None,
         silent_for=silent_for,
         log_tail="\n".join(tails[attempt.attempt][-LOG_TAIL:]) if attempt.attempt in tails else None,
+        usage=usage.get(attempt.attempt),
     )
 
 
@@ -215,6 +220,7 @@ def worker_of(row: asyncpg.Record) -> WorkerView:
         host=row["host"],
         version=row["version"],
         tasks=row["tasks"],
+        commands=row["commands"],
         queues=row["queues"],
         weights=msgspec.json.decode(row["weights"]),
         slots=row["slots"],
@@ -222,6 +228,7 @@ def worker_of(row: asyncpg.Record) -> WorkerView:
         labels=msgspec.json.decode(row["labels"]),
         resources=(resources := msgspec.json.decode(row["resources"])),
         resources_used=dict.fromkeys(resources, 0.0) | msgspec.json.decode(row["resources_used"] or "{}"),
+        load=stored(row["load"].encode(), WorkerLoad) if row["load"] else None,
         started_at=row["started_at"],
         heartbeat_at=row["lease_until"] - LEASE,
         lease_until=row["lease_until"],
@@ -236,4 +243,12 @@ def task_of(row: asyncpg.Record) -> TaskView:
         description=row["description"],
         defaults=msgspec.json.decode(row["defaults"]),
         workers=[worker_id(number) for number in row["workers"]],
+        state="disabled" if row["disabled_at"] else "retired" if row["retired_at"] else "active",
+        offered_at=row["offered_at"],
+        disabled_at=row["disabled_at"],
+        disabled_by=row["disabled_by"],
+        disabled_reason=row["disabled_reason"],
+        retired_at=row["retired_at"],
+        retired_by=row["retired_by"],
+        replacement=row["replacement"],
     )

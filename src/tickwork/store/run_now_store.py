@@ -14,20 +14,21 @@ from tickwork.model.job import JobStatus
 from tickwork.model.overlap import QUEUE_LIMIT, Blocker, Overlap, Queue, Replace, Skip, decide
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
-from tickwork.store.lock_rules_while_jobs_join_or_leave import LockedRule, RuleMembership, retry_on_conflict
+from tickwork.store.lock_schedule_rules import LockedRule, RuleMembership, retry_on_conflict
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full
+from tickwork.store.run_on_named_worker import lane_on_worker
 
 
 class PostgresRunNowStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
-        return await retry_on_conflict(lambda: self._run(tenant_id, job, overlap))
+    async def run(self, tenant_id: int, job: int, overlap: Overlap, worker: str | None = None) -> datetime:
+        return await retry_on_conflict(lambda: self._run(tenant_id, job, overlap, worker))
 
-    async def _run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
+    async def _run(self, tenant_id: int, job: int, overlap: Overlap, worker: str | None) -> datetime:
         async with self._database.transaction() as connection:
             members = RuleMembership(connection, tenant_id)
             rules = await members.lock([], [] if overlap == "allow" else [await members.rule_of(job)])
@@ -42,7 +43,10 @@ class PostgresRunNowStore:
             if isinstance(decision, Replace):
                 await unstarted.cancel_replaced(decision)
             await refuse_if_full(connection, [row["lane_id"]])
-            at = await unstarted.add(row["lane_id"], row["priority"], await members.now(), Trigger.MANUAL)
+            lane = row["lane_id"]
+            if worker is not None:
+                lane = await lane_on_worker(connection, tenant_id, lane, worker)
+            at = await unstarted.add(lane, row["priority"], await members.now(), Trigger.MANUAL)
             if isinstance(decision, Queue):
                 await unstarted.queue(at, decision)
         return at

@@ -120,7 +120,7 @@ BEGIN
         WHERE edge.ended_early IS NOT NULL
         LIMIT 1
     ) e ON true
-    WHERE e.verdict IS DISTINCT FROM 'met'
+    WHERE e.verdict IS DISTINCT FROM 'met' OR round_at IS NOT NULL
     ON CONFLICT DO NOTHING;
     UPDATE tickwork.awaited a SET verdict = 'met'
     FROM tickwork.job p
@@ -186,6 +186,12 @@ CREATE FUNCTION tickwork.bucket_of_units(units bigint) RETURNS smallint
     SELECT CASE WHEN units < 16 THEN greatest(units, 0)
                 ELSE 8 * (61 - position(B'1' IN units::bit(64))) + (units >> 61 - position(B'1' IN units::bit(64)))
            END::smallint
+$$;
+
+CREATE FUNCTION tickwork.cancelled_with(fan_out bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT format('fan-out %s was cancelled', tickwork.job_name(fan_out))
 $$;
 
 CREATE FUNCTION tickwork.clock() RETURNS timestamp with time zone
@@ -351,6 +357,27 @@ CREATE FUNCTION tickwork.find_unended(tenant integer, job bigint, at timestamp w
     SELECT scheduled_for FROM way WHERE finished_at IS NULL
 $$;
 
+CREATE FUNCTION tickwork.given(tenant integer, at timestamp with time zone, job bigint, number integer) RETURNS TABLE(task text, payload bytea, target bytea)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(v.task, j.task), coalesce(own.payload, v.payload, j.payload),
+        CASE WHEN v.task IS NULL THEN j.target ELSE v.target END
+    FROM tickwork.job j
+    LEFT JOIN LATERAL (
+        SELECT v.task, v.payload, v.target
+        FROM tickwork.attempt_version a JOIN tickwork.job_version v ON v.job_id = a.job_id AND v.version = a.version
+        WHERE a.tenant_id = tenant AND a.scheduled_for = at AND a.job_id = job AND a.attempt = number
+            AND v.payload IS NOT NULL
+        OFFSET 0
+    ) v ON true
+    LEFT JOIN LATERAL (
+        SELECT p.payload FROM tickwork.retry_payload p
+        WHERE p.tenant_id = tenant AND p.scheduled_for = at AND p.job_id = job AND p.attempt <= number
+        ORDER BY p.attempt DESC LIMIT 1
+    ) own ON true
+    WHERE j.id = job
+$$;
+
 CREATE FUNCTION tickwork.histogram_bucket(took interval) RETURNS smallint
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -449,6 +476,8 @@ CREATE TABLE tickwork.execution (
     reason text,
     progress bytea,
     followed boolean DEFAULT false NOT NULL,
+    own_payload boolean,
+    moved_by xid8,
     CONSTRAINT ended_is_dated CHECK (((status = ANY (ARRAY['pending'::tickwork.execution_status, 'running'::tickwork.execution_status])) = (finished_at IS NULL))),
     CONSTRAINT running_has_worker CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
     CONSTRAINT waiting_is_pending CHECK (((status = 'pending'::tickwork.execution_status) = (ready_at IS NOT NULL)))
@@ -731,6 +760,28 @@ CREATE FUNCTION tickwork.skip_deferred(jobs bigint[], reasons text[]) RETURNS vo
     FROM skipped s WHERE a.parent_id = s.id AND a.parent_at = s.scheduled_for
 $$;
 
+CREATE FUNCTION tickwork.skip_ids() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE each record;
+BEGIN
+    FOR each IN
+        SELECT c.oid::regclass AS sequence,
+            CASE s.seqtypid WHEN 'bigint'::regtype THEN 1000000 ELSE 10000 END AS skipped
+        FROM pg_class c JOIN pg_sequence s ON s.seqrelid = c.oid
+        WHERE c.relnamespace = 'tickwork'::regnamespace AND c.relpersistence = 'p'
+    LOOP
+        PERFORM setval(each.sequence, nextval(each.sequence) + each.skipped);
+    END LOOP;
+    UPDATE tickwork.last_event SET number = number + 1000000;
+    BEGIN
+        PERFORM setval('tickwork.pulse_id_seq', (extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+    EXCEPTION WHEN internal_error THEN
+        ALTER TABLE tickwork.pulse ALTER id DROP IDENTITY;
+        ALTER TABLE tickwork.pulse ALTER id ADD GENERATED ALWAYS AS IDENTITY;
+    END;
+END $$;
+
 CREATE FUNCTION tickwork.skip_reason(tenant integer, parent bigint, at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     AS $$
@@ -782,11 +833,11 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
         UNION
         SELECT x.scheduled_for FROM tickwork.off_schedule_execution x WHERE x.job_id = job
     ) due CROSS JOIN LATERAL (
-        SELECT scheduled_for, ready_at FROM tickwork.execution
-        WHERE NOT asked.repeats AND tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
+        SELECT scheduled_for, ready_at, lane_id FROM tickwork.execution
+        WHERE tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
         OFFSET 0
     ) e
-    WHERE e.ready_at IS NOT NULL
+    WHERE e.ready_at IS NOT NULL AND (NOT asked.repeats OR e.lane_id <> lane)
 $$;
 
 CREATE FUNCTION tickwork.was_not_taken(status tickwork.execution_status, reason text) RETURNS boolean
@@ -799,6 +850,7 @@ CREATE FUNCTION tickwork.was_tried(tenant integer, at timestamp with time zone, 
     SELECT attempts > 1 AND attempts - 1 > (
         SELECT count(*) FROM tickwork.attempt a
         WHERE a.tenant_id = tenant AND a.scheduled_for = at AND a.job_id = job AND a.outcome IN ('returned', 'held'))
+        OR EXISTS (SELECT FROM tickwork.job x WHERE x.element_of = job AND x.element_at = at)
 $$;
 
 CREATE FUNCTION tickwork.write_blocked(parent bigint, at timestamp with time zone, outcome text, children bigint[] DEFAULT NULL::bigint[]) RETURNS void
@@ -851,6 +903,12 @@ BEGIN
     INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
     VALUES (NEW.tenant_id, 'execution.' || NEW.status, NEW.job_id, NEW.scheduled_for, NEW.lane_id, NEW.attempt,
             json_build_object('reason', NEW.reason)::text);
+    IF NEW.status = 'cancelled' AND EXISTS (
+        SELECT FROM tickwork.job WHERE element_of = NEW.job_id AND element_at = NEW.scheduled_for)
+    THEN
+        INSERT INTO tickwork.cancelled_fan_out (tenant_id, scheduled_for, job_id)
+        VALUES (NEW.tenant_id, NEW.scheduled_for, NEW.job_id) ON CONFLICT DO NOTHING;
+    END IF;
     RETURN NULL;
 END $$;
 
@@ -892,7 +950,7 @@ BEGIN
                  WHEN was_paused AND NOT NEW.paused THEN 'queue.resumed'
                  ELSE 'queue.changed' END,
             json_build_object('queue', NEW.name, 'max_running', NEW.max_running, 'rate', NEW.rate,
-                              'max_backlog', NEW.max_backlog)::text);
+                              'max_backlog', NEW.max_backlog, 'max_workers', NEW.max_workers)::text);
     RETURN NULL;
 END $$;
 
@@ -947,6 +1005,14 @@ CREATE TABLE tickwork.attempt (
     error bytea
 )
 PARTITION BY RANGE (scheduled_for);
+
+CREATE TABLE tickwork.attempt_version (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    version integer NOT NULL
+);
 
 CREATE TABLE tickwork.awaited (
     child_id bigint NOT NULL,
@@ -1044,6 +1110,12 @@ CREATE TABLE tickwork.callback_wait (
 )
 WITH (fillfactor='70');
 
+CREATE TABLE tickwork.cancelled_fan_out (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL
+);
+
 CREATE TABLE tickwork.channel (
     id integer NOT NULL,
     tenant_id integer NOT NULL,
@@ -1073,6 +1145,35 @@ ALTER TABLE tickwork.channel ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE tickwork.checkpoint (
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    attempt integer NOT NULL,
+    number integer NOT NULL,
+    stored_at timestamp with time zone NOT NULL,
+    took real,
+    step text NOT NULL,
+    value bytea NOT NULL,
+    CONSTRAINT checkpoint_is_bounded CHECK (((length(step) <= 200) AND (octet_length(value) <= 262144)))
+)
+PARTITION BY RANGE (scheduled_for);
+
+CREATE TABLE tickwork.cluster (
+    one boolean DEFAULT true NOT NULL,
+    alive_at timestamp with time zone,
+    paused_at timestamp with time zone,
+    paused_by text,
+    pause_reason text,
+    restored_at timestamp with time zone,
+    restored_until timestamp with time zone,
+    backed_up_at timestamp with time zone,
+    CONSTRAINT cluster_one_check CHECK (one),
+    CONSTRAINT pause_has_an_author CHECK (((paused_at IS NULL) = (paused_by IS NULL))),
+    CONSTRAINT restored_has_an_end CHECK (((restored_at IS NULL) = (restored_until IS NULL)))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE tickwork.dead_letter (
     tenant_id integer NOT NULL,
@@ -1216,6 +1317,7 @@ CREATE VIEW tickwork.execution_view AS
                 WHEN (j.status = 'paused'::tickwork.job_status) THEN 'paused'::text
                 ELSE 'limit'::text
             END
+            WHEN ((e.reason IS NOT NULL) AND (l.placement ~~ '%"fans_out":true%'::text)) THEN 'limit'::text
             WHEN ((e.ready_at > tickwork.clock()) AND (e.attempt > 1)) THEN 'retry'::text
             WHEN ((e.ready_at > tickwork.clock()) OR (e.scheduled_for > tickwork.clock())) THEN 'due'::text
             WHEN (e.ready_at IS NOT NULL) THEN 'worker'::text
@@ -1244,6 +1346,29 @@ CREATE TABLE tickwork.failing_job (
     failures_in_a_row integer NOT NULL,
     failing_since timestamp with time zone NOT NULL,
     last_failed_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE tickwork.failover (
+    id integer NOT NULL,
+    system_id text NOT NULL,
+    wal_timeline integer NOT NULL,
+    noticed_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    loss text NOT NULL,
+    lost_after timestamp with time zone,
+    due_until timestamp with time zone NOT NULL,
+    first_attempt integer NOT NULL,
+    first_lease bigint NOT NULL,
+    CONSTRAINT failover_first_attempt_check CHECK ((first_attempt > 0)),
+    CONSTRAINT failover_loss_check CHECK ((loss = ANY (ARRAY['none'::text, 'possible'::text, 'certain'::text])))
+);
+
+ALTER TABLE tickwork.failover ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.failover_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
 );
 
 CREATE TABLE tickwork.fired_to_count (
@@ -1355,6 +1480,16 @@ CREATE TABLE tickwork.job_unended (
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 
+CREATE TABLE tickwork.job_version (
+    job_id bigint NOT NULL,
+    version integer NOT NULL,
+    tenant_id integer NOT NULL,
+    until timestamp with time zone NOT NULL,
+    task text NOT NULL,
+    payload bytea,
+    target bytea
+);
+
 CREATE TABLE tickwork.rule (
     id bigint NOT NULL,
     tenant_id integer NOT NULL,
@@ -1453,10 +1588,12 @@ CREATE TABLE tickwork.limiter (
     rate text,
     max_backlog integer,
     updated_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    max_workers integer,
     CONSTRAINT limiter_kind_check CHECK ((kind = ANY (ARRAY['queue'::text, 'key'::text]))),
     CONSTRAINT limiter_max_backlog_check CHECK ((max_backlog > 0)),
     CONSTRAINT limiter_max_running_check CHECK ((max_running > 0)),
-    CONSTRAINT only_queues_have_settings CHECK (((kind = 'queue'::text) OR ((NOT paused) AND (max_running IS NULL) AND (rate IS NULL) AND (max_backlog IS NULL))))
+    CONSTRAINT limiter_max_workers_check CHECK ((max_workers > 0)),
+    CONSTRAINT only_queues_have_settings CHECK (((kind = 'queue'::text) OR ((NOT paused) AND (max_running IS NULL) AND (rate IS NULL) AND (max_backlog IS NULL) AND (max_workers IS NULL))))
 )
 WITH (fillfactor='50');
 
@@ -1532,7 +1669,11 @@ CREATE TABLE tickwork.node (
     database_latency double precision NOT NULL,
     problems text[] NOT NULL,
     fired_at timestamp with time zone,
-    told_silent boolean DEFAULT false NOT NULL
+    told_silent boolean DEFAULT false NOT NULL,
+    commit_mark bigint,
+    marked_at timestamp with time zone,
+    wal_timeline integer,
+    wal_position bigint
 );
 
 CREATE TABLE tickwork.notification (
@@ -1708,6 +1849,18 @@ CREATE TABLE tickwork.ping_run (
     CONSTRAINT ping_run_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'failed'::text, 'missing'::text])))
 );
 
+CREATE TABLE tickwork.process_usage (
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    tenant_id integer NOT NULL,
+    cpu_seconds double precision NOT NULL,
+    peak_memory bigint NOT NULL,
+    CONSTRAINT process_usage_cpu_seconds_check CHECK ((cpu_seconds >= (0)::double precision)),
+    CONSTRAINT process_usage_peak_memory_check CHECK ((peak_memory >= 0))
+)
+WITH (fillfactor='100');
+
 CREATE UNLOGGED TABLE tickwork.pulse (
     id bigint NOT NULL,
     tenant_id integer NOT NULL,
@@ -1718,7 +1871,8 @@ WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 
 ALTER TABLE tickwork.pulse ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tickwork.pulse_id_seq
-    START WITH 1
+    LOGGED
+    START WITH 1000000000000
     INCREMENT BY 1
     NO MINVALUE
     NO MAXVALUE
@@ -1728,6 +1882,34 @@ ALTER TABLE tickwork.pulse ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 CREATE UNLOGGED TABLE tickwork.pulse_wanted (
     tenant_id integer NOT NULL,
     until timestamp with time zone NOT NULL
+);
+
+CREATE TABLE tickwork.purge (
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    requested_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    requested_by jsonb,
+    before timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
+    removed jsonb DEFAULT '{}'::jsonb NOT NULL,
+    ended_at timestamp with time zone,
+    swept boolean DEFAULT false NOT NULL
+);
+
+CREATE TABLE tickwork.queue_priority (
+    tenant_id integer NOT NULL,
+    queue text NOT NULL,
+    priority smallint NOT NULL,
+    CONSTRAINT queue_priority_priority_check CHECK ((((priority >= 0) AND (priority <= 3)) AND (priority <> 2)))
+);
+
+CREATE TABLE tickwork.retry_payload (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    payload bytea NOT NULL,
+    given_by jsonb,
+    given_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
 );
 
 CREATE TABLE tickwork.revocation (
@@ -1874,8 +2056,16 @@ CREATE TABLE tickwork.task (
     name text NOT NULL,
     parameters jsonb NOT NULL,
     description text,
-    offered_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
-    defaults jsonb DEFAULT '{}'::jsonb NOT NULL
+    offered_at timestamp with time zone DEFAULT tickwork.clock(),
+    defaults jsonb DEFAULT '{}'::jsonb NOT NULL,
+    disabled_at timestamp with time zone,
+    disabled_by text,
+    disabled_reason text,
+    retired_at timestamp with time zone,
+    retired_by text,
+    replacement text,
+    cancels_jobs boolean DEFAULT false NOT NULL,
+    CONSTRAINT only_retired_tasks_are_replaced CHECK (((retired_at IS NOT NULL) OR ((replacement IS NULL) AND (NOT cancels_jobs))))
 );
 
 CREATE TABLE tickwork.tenant (
@@ -1893,6 +2083,13 @@ ALTER TABLE tickwork.tenant ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE tickwork.unchecked_job (
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    task text NOT NULL,
+    mismatch text
 );
 
 CREATE TABLE tickwork.watched_queue (
@@ -1921,6 +2118,8 @@ CREATE TABLE tickwork.worker (
     resources jsonb DEFAULT '{}'::jsonb NOT NULL,
     weights jsonb DEFAULT '{}'::jsonb NOT NULL,
     key_id integer,
+    commands text[] DEFAULT '{}'::text[] NOT NULL,
+    load jsonb,
     CONSTRAINT worker_slots_check CHECK ((slots > 0)),
     CONSTRAINT worker_token_check CHECK ((length(token) = 32))
 )
@@ -1950,6 +2149,9 @@ ALTER TABLE ONLY tickwork.api_key
 ALTER TABLE ONLY tickwork.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
 
+ALTER TABLE ONLY tickwork.attempt_version
+    ADD CONSTRAINT attempt_version_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
+
 ALTER TABLE ONLY tickwork.awaited
     ADD CONSTRAINT awaited_pkey PRIMARY KEY (child_id, child_at, parent_id);
 
@@ -1965,11 +2167,20 @@ ALTER TABLE ONLY tickwork.callback_secret
 ALTER TABLE ONLY tickwork.callback_wait
     ADD CONSTRAINT callback_wait_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
+ALTER TABLE ONLY tickwork.cancelled_fan_out
+    ADD CONSTRAINT cancelled_fan_out_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
 ALTER TABLE ONLY tickwork.channel
     ADD CONSTRAINT channel_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY tickwork.channel
     ADD CONSTRAINT channel_tenant_id_name_key UNIQUE (tenant_id, name);
+
+ALTER TABLE ONLY tickwork.checkpoint
+    ADD CONSTRAINT checkpoint_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, step);
+
+ALTER TABLE ONLY tickwork.cluster
+    ADD CONSTRAINT cluster_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY tickwork.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
@@ -1991,6 +2202,9 @@ ALTER TABLE ONLY tickwork.execution
 
 ALTER TABLE ONLY tickwork.failing_job
     ADD CONSTRAINT failing_job_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY tickwork.failover
+    ADD CONSTRAINT failover_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY tickwork.flapping_job
     ADD CONSTRAINT flapping_job_pkey PRIMARY KEY (channel_id, job_id);
@@ -2024,6 +2238,9 @@ ALTER TABLE ONLY tickwork.job_term
 
 ALTER TABLE ONLY tickwork.job_unended
     ADD CONSTRAINT job_unended_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
+ALTER TABLE ONLY tickwork.job_version
+    ADD CONSTRAINT job_version_pkey PRIMARY KEY (job_id, version);
 
 ALTER TABLE ONLY tickwork.lane
     ADD CONSTRAINT lane_pkey PRIMARY KEY (id);
@@ -2097,11 +2314,23 @@ ALTER TABLE ONLY tickwork.ping_run
 ALTER TABLE ONLY tickwork.ping
     ADD CONSTRAINT ping_tenant_id_name_key UNIQUE (tenant_id, name);
 
+ALTER TABLE ONLY tickwork.process_usage
+    ADD CONSTRAINT process_usage_pkey PRIMARY KEY (scheduled_for, job_id, attempt);
+
 ALTER TABLE ONLY tickwork.pulse
     ADD CONSTRAINT pulse_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY tickwork.pulse_wanted
     ADD CONSTRAINT pulse_wanted_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY tickwork.purge
+    ADD CONSTRAINT purge_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY tickwork.queue_priority
+    ADD CONSTRAINT queue_priority_pkey PRIMARY KEY (tenant_id, queue);
+
+ALTER TABLE ONLY tickwork.retry_payload
+    ADD CONSTRAINT retry_payload_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
 
 ALTER TABLE ONLY tickwork.revocation
     ADD CONSTRAINT revocation_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
@@ -2148,6 +2377,9 @@ ALTER TABLE ONLY tickwork.tenant
 ALTER TABLE ONLY tickwork.tenant
     ADD CONSTRAINT tenant_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY tickwork.unchecked_job
+    ADD CONSTRAINT unchecked_job_pkey PRIMARY KEY (job_id);
+
 ALTER TABLE ONLY tickwork.watched_queue
     ADD CONSTRAINT watched_queue_pkey PRIMARY KEY (tenant_id, queue);
 
@@ -2156,6 +2388,10 @@ ALTER TABLE ONLY tickwork.worker
 
 ALTER TABLE ONLY tickwork.zone_data
     ADD CONSTRAINT zone_data_pkey PRIMARY KEY (one);
+
+CREATE INDEX attempt_version_age ON tickwork.attempt_version USING btree (scheduled_for);
+
+CREATE INDEX attempt_version_of_version ON tickwork.attempt_version USING btree (job_id, version);
 
 CREATE INDEX awaited_judged ON tickwork.awaited USING btree (child_id) WHERE (verdict IS NOT NULL);
 
@@ -2227,7 +2463,13 @@ CREATE INDEX job_of_tenant ON tickwork.job USING btree (tenant_id, id);
 
 CREATE INDEX job_once ON tickwork.job USING btree (scheduled_for, id) WHERE (rule_id IS NULL);
 
+CREATE INDEX job_version_age ON tickwork.job_version USING btree (until);
+
+CREATE INDEX job_version_of_time ON tickwork.job_version USING btree (job_id, until);
+
 CREATE INDEX job_with_last_run ON tickwork.job USING btree (tenant_id, active_until) WHERE (active_until IS NOT NULL);
+
+CREATE INDEX lane_awaiting_task ON tickwork.lane USING btree (id) WHERE (placement ~~ '%"awaits_task":true%'::text);
 
 CREATE INDEX lane_fanning_out ON tickwork.lane USING btree (id) WHERE (placement ~~ '%"fans_out":true%'::text);
 
@@ -2253,6 +2495,12 @@ CREATE INDEX ping_run_by_time ON tickwork.ping_run USING btree (ended_at);
 
 CREATE INDEX ping_to_check ON tickwork.ping USING btree (check_at) WHERE (check_at IS NOT NULL);
 
+CREATE INDEX purge_age ON tickwork.purge USING btree (ended_at);
+
+CREATE INDEX purge_under_way ON tickwork.purge USING btree (requested_at) WHERE (NOT swept);
+
+CREATE INDEX retry_payload_age ON tickwork.retry_payload USING btree (scheduled_for);
+
 CREATE INDEX revocation_of_worker ON tickwork.revocation USING btree (worker_id);
 
 CREATE INDEX rule_due ON tickwork.rule USING btree (next_at) WHERE (next_at IS NOT NULL);
@@ -2270,6 +2518,12 @@ CREATE INDEX statistic_of_tenant ON tickwork.statistic USING btree (tenant_id, s
 CREATE INDEX statistic_recount_age ON tickwork.statistic_recount USING btree (at);
 
 CREATE INDEX statistic_recounted_open ON tickwork.statistic_recounted USING btree (at) WHERE (NOT is_counted);
+
+CREATE INDEX task_cancelling ON tickwork.task USING btree (tenant_id, name) WHERE cancels_jobs;
+
+CREATE INDEX task_disabled ON tickwork.task USING btree (tenant_id, name) WHERE (disabled_at IS NOT NULL);
+
+CREATE INDEX unchecked_job_of_task ON tickwork.unchecked_job USING btree (tenant_id, task) WHERE (mismatch IS NULL);
 
 CREATE INDEX worker_alive ON tickwork.worker USING btree (id) WHERE (ended_at IS NULL);
 
@@ -2315,7 +2569,7 @@ CREATE TRIGGER write_job_event AFTER UPDATE OF version ON tickwork.job FOR EACH 
 
 CREATE TRIGGER write_key_event AFTER UPDATE OF revoked_at ON tickwork.api_key FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL))) EXECUTE FUNCTION tickwork.write_key_event();
 
-CREATE TRIGGER write_queue_event AFTER UPDATE OF paused, max_running, rate, max_backlog ON tickwork.limiter FOR EACH ROW WHEN (((new.kind = 'queue'::text) AND ((((old.paused IS DISTINCT FROM new.paused) OR (old.max_running IS DISTINCT FROM new.max_running)) OR (old.rate IS DISTINCT FROM new.rate)) OR (old.max_backlog IS DISTINCT FROM new.max_backlog)))) EXECUTE FUNCTION tickwork.write_queue_event();
+CREATE TRIGGER write_queue_event AFTER UPDATE OF paused, max_running, rate, max_backlog, max_workers ON tickwork.limiter FOR EACH ROW WHEN (((new.kind = 'queue'::text) AND (((((old.paused IS DISTINCT FROM new.paused) OR (old.max_running IS DISTINCT FROM new.max_running)) OR (old.rate IS DISTINCT FROM new.rate)) OR (old.max_backlog IS DISTINCT FROM new.max_backlog)) OR (old.max_workers IS DISTINCT FROM new.max_workers)))) EXECUTE FUNCTION tickwork.write_queue_event();
 
 CREATE TRIGGER write_worker_event AFTER UPDATE OF ended_at ON tickwork.worker FOR EACH ROW WHEN (((new.tenant_id IS NOT NULL) AND (old.ended_at IS NULL) AND (new.ended_at IS NOT NULL))) EXECUTE FUNCTION tickwork.write_worker_event();
 

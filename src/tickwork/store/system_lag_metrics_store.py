@@ -13,6 +13,8 @@ class SystemState(NamedTuple):
     dead_letters: int  # of users
     workers: int
     key_expires_in: float | None  # seconds, of the API key in use that expires next
+    connections: int  # to the server, of everybody
+    connections_allowed: int
 
 
 class PostgresMetricStore:
@@ -30,4 +32,6 @@ class PostgresMetricStore:
             row["dead_letters"],
             row["workers"],
             row["key_expires_in"],
+            row["connections"],
+            row["connections_allowed"],
         )

@@ -5,8 +5,15 @@ from datetime import timedelta
 import asyncpg
 
 from tickwork.model.execution import ExecutionKey
+from tickwork.model.overdue_attempt import (
+    FIRST_CHECK,
+    HEARD,
+    RECHECK,
+    START_GRACE,
+    TIMEOUT_GRACE,
+    OverdueAttempt,
+)
 from tickwork.model.stream_event import SLOW_AFTER
-from tickwork.model.time_limit import FIRST_CHECK, HEARD, RECHECK, START_GRACE, TIMEOUT_GRACE, OverdueAttempt
 from tickwork.store.late_and_slow_events import write_slow
 from tickwork.store.pool import Database
 from tickwork.store.port.record import CheckedLeases

@@ -13,6 +13,7 @@ from tickwork.model.overlap import Blocker
 from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.failover.attempt_fence import AttemptFence
 from tickwork.store.find_overlap_blockers import FiredLast, find_blockers
 from tickwork.store.lease_under_limits import PostgresHandover
 from tickwork.store.pool import Connection, Database
@@ -33,18 +34,24 @@ from tickwork.store.write_dependencies import skip_decided
 
 _JOBS_NAMED = 100  # jobs of a rule that get an event of their own when due times are missed
 _PICKED = 12  # columns of a picked job
+_FIRST = (1,)  # the attempt of new executions
 
 
 class PostgresTriggerStore:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, fence: AttemptFence | None = None) -> None:
         self._database = database
+        self._fence = fence or AttemptFence()
         self._promoting = BadRowIsolation("promote")
         self._sql = queries("trigger")
+
+    async def is_any_rule_due(self, lead: timedelta) -> bool:
+        (row,) = await self._database.fetch(self._sql["is_any_rule_due"], lead)
+        return bool(row["is_any"])
 
     @asynccontextmanager
     async def firing(self) -> AsyncIterator["PostgresFiring"]:
         async with self._database.transaction() as connection:
-            yield PostgresFiring(connection)
+            yield PostgresFiring(connection, self._fence)
 
     async def bounded_lanes(self) -> frozenset[int]:
         return frozenset(row["id"] for row in await self._database.fetch(queries("queue")["bounded_lanes"]))
@@ -81,14 +88,10 @@ class PostgresTriggerStore:
             await connection.execute(self._sql["stop_rule"], rule, reason)
 
     async def give_up_unstarted(self, limit: int) -> int:
-        async with self._database.transaction() as connection:
-            answer = await connection.execute(self._sql["give_up_unstarted"], limit)
-        return rows_written(answer)
+        return rows_written(await self._database.execute(self._sql["give_up_unstarted"], limit))
 
     async def release_queued(self, limit: int) -> int:
-        async with self._database.transaction() as connection:
-            answer = await connection.execute(self._sql["release_queued"], limit)
-        return rows_written(answer)
+        return rows_written(await self._database.execute(self._sql["release_queued"], limit))
 
     async def promote_deferred(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         async with self._database.transaction() as connection:
@@ -109,8 +112,9 @@ class PostgresTriggerStore:
 
 
 class PostgresFiring(PostgresHandover):
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, fence: AttemptFence) -> None:
         super().__init__(connection)
+        self._fence = fence
         self._sql = queries("trigger")
 
     async def take(
@@ -120,7 +124,7 @@ class PostgresFiring(PostgresHandover):
             rows = await self._connection.fetch(self._sql["take_due_rules"], lead, late, limit)
         else:
             rows = await self._connection.fetch(self._sql["take_due_rule"], lead, only)
-        return [_due_rule(row) for row in rows]
+        return [due_rule(row) for row in rows]
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates:
         rows = await self._connection.fetch(
@@ -132,7 +136,7 @@ class PostgresFiring(PostgresHandover):
             [round_.cursor[1] for round_ in rounds],
             chunk,
         )
-        return _candidates(rows, [to_micros(round_.scheduled_for) for round_ in rounds])
+        return _candidates(rows, [to_micros(round_.scheduled_for) for round_ in rounds], self._fence)
 
     async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
         executions = candidates.executions
@@ -174,6 +178,7 @@ class PostgresFiring(PostgresHandover):
                 shortened(workers),
                 *blocked_and_skipped,
                 shortened(candidates.followed),
+                shortened(candidates.executions.attempts) if self._fence.is_raised else _FIRST,
             )
         except asyncpg.UniqueViolationError as error:
             raise Collision from error
@@ -235,7 +240,7 @@ def _blocked_and_skipped(
     )
 
 
-def _due_rule(row: asyncpg.Record) -> DueRule:
+def due_rule(row: asyncpg.Record) -> DueRule:
     begun = row["cursor_job"] is not None
     return DueRule(
         row["id"],
@@ -248,7 +253,7 @@ def _due_rule(row: asyncpg.Record) -> DueRule:
     )
 
 
-def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Candidates:
+def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros], fence: AttemptFence) -> Candidates:
     """Columns from rows. Each candidate has the due time of its round."""
     columns = [*zip(*rows, strict=True)] or [()] * _PICKED
     (
@@ -256,7 +261,7 @@ def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Cand
     ) = columns  # fmt: skip
     at = [times[number] for number in rounds]
     executions = ExecutionColumns(
-        tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities,
+        tenants, at, jobs, lanes, fence.first_attempts(at), at, tasks, payloads, targets, timeouts, priorities,
         [None] * len(jobs), [None] * len(jobs),
     )  # fmt: skip
     return Candidates(rounds, overlaps, executions, followed, origins)

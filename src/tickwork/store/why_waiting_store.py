@@ -7,24 +7,29 @@ from datetime import datetime, timedelta
 import asyncpg
 import msgspec
 
+from tickwork.model.command_allow_list import allows
 from tickwork.model.deadline import deadline_from_text
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.http_target import HttpTarget, destination_of
+from tickwork.model.job import HTTP_TASK
 from tickwork.model.public_ids import execution_id, job_id, worker_id
 from tickwork.model.quantities import parse_rate
 from tickwork.model.requires_limits_fair_share import Limit, Placement, placement_from_text
+from tickwork.model.task import BUILT_IN_TASKS
 from tickwork.model.why_waiting import (
     AHEAD_LIMIT,
     MOST_NAMED,
+    DisabledTask,
     FailingDestination,
     LimitInForce,
     LiveWorker,
+    NamedWorker,
     OtherExecution,
     TargetWait,
     WaitingFacts,
 )
-from tickwork.model.worker import WITH_TARGET
+from tickwork.model.worker import LEASE, WITH_TARGET
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
@@ -56,6 +61,7 @@ class PostgresWhyWaitingStore:
         limiters = await self._limiters(key.tenant_id, facts)
         queue = limiters.get(("queue", facts.queue))
         parents = await self._awaited_parents(key) if facts.is_suspended else []
+        facts = await self._with_task_and_worker(facts, key)
         return facts._replace(
             parents=[_other(each) for each in parents if each["is_parent"]],
             roots=list({_other(each): None for each in parents if each["status"] in _BADLY_ENDED}),
@@ -66,9 +72,25 @@ class PostgresWhyWaitingStore:
                 for kind, limit in _limits(facts.placement, queue)
                 if (kind, limit.key) in limiters
             ],
-            workers=await self._workers(key.tenant_id, facts.task),
+            workers=await self._workers(key.tenant_id, facts),
             ahead=await self._ahead(row),
         )
+
+    async def _with_task_and_worker(self, facts: WaitingFacts, key: ExecutionKey) -> WaitingFacts:
+        (task,) = await self._database.fetch(self._sql["task_state"], key.tenant_id, facts.task, key.job_id)
+        named = facts.placement.worker
+        return facts._replace(
+            task_is_known=task["is_known"] or facts.task in BUILT_IN_TASKS,
+            disabled=DisabledTask(task["disabled_at"], task["disabled_by"], task["disabled_reason"])
+            if task["disabled_at"]
+            else None,
+            mismatch=task["mismatch"] if facts.placement.awaits_task else None,
+            named_worker=NamedWorker(named, await self._last_seen(key.tenant_id, named)) if named else None,
+        )
+
+    async def _last_seen(self, tenant_id: int, worker: str) -> datetime | None:
+        (row,) = await self._database.fetch(self._sql["last_seen"], tenant_id, worker)
+        return row["lease_until"] - LEASE if row["lease_until"] else None
 
     async def _awaited_parents(self, key: ExecutionKey) -> list[asyncpg.Record]:
         return await self._database.fetch(
@@ -93,10 +115,18 @@ class PostgresWhyWaitingStore:
             running=rows[0]["running"] if rows else 0,
             holders=[execution_id(*holder) for holder in holders],
             used_until=limiter["used_until"],
+            max_workers=limiter["max_workers"],
+            workers=await self._workers_under(limiter) if limiter["max_workers"] else (),
         )
 
+    async def _workers_under(self, limiter: asyncpg.Record) -> list[str]:
+        rows = await self._database.fetch(
+            queries("lease_under_limits")["workers_by_limiter"], [limiter["id"]]
+        )
+        return [worker_id(row["worker_id"]) for row in rows]
+
     async def _breaker(self, key: ExecutionKey, row: asyncpg.Record) -> FailingDestination | None:
-        if not row["is_suspended"] or row["target"] is None:
+        if not row["is_suspended"] or row["task"] != HTTP_TASK or row["target"] is None:
             return None
         destination = destination_of(msgspec.json.decode(row["target"], type=HttpTarget).url)
         held = await self._database.fetchrow(
@@ -109,12 +139,16 @@ class PostgresWhyWaitingStore:
         )
         return FailingDestination(*held) if held else None
 
-    async def _workers(self, tenant_id: int, task: str) -> list[LiveWorker]:
-        rows = await self._database.fetch(self._sql["candidate_workers"], tenant_id, task, _MOST_WORKERS)
-        holding = await self._database.fetch(
-            self._sql["running_by_worker"], [row["id"] for row in rows if row["offers_task"]]
+    async def _workers(self, tenant_id: int, facts: WaitingFacts) -> list[LiveWorker]:
+        rows = await self._database.fetch(
+            self._sql["candidate_workers"], tenant_id, facts.task, _MOST_WORKERS
         )
-        return [_worker(row, [held for held in holding if held["worker_id"] == row["id"]]) for row in rows]
+        offering = {row["id"] for row in rows if _offers(row, facts.placement.program)}
+        holding = await self._database.fetch(self._sql["running_by_worker"], [*offering])
+        return [
+            _worker(row, row["id"] in offering, [held for held in holding if held["worker_id"] == row["id"]])
+            for row in rows
+        ]
 
     async def _ahead(self, row: asyncpg.Record) -> int:
         if row["ready_at"] is None:
@@ -168,7 +202,11 @@ def _limits(placement: Placement, queue: asyncpg.Record | None) -> list[tuple[st
     return [("queue", Limit(queue["name"], queue["max_running"], queue["rate"])), *own]
 
 
-def _worker(row: asyncpg.Record, holding: Sequence[asyncpg.Record]) -> LiveWorker:
+def _offers(row: asyncpg.Record, program: str | None) -> bool:
+    return row["offers_task"] if program is None else allows(row["commands"], program)
+
+
+def _worker(row: asyncpg.Record, offers_task: bool, holding: Sequence[asyncpg.Record]) -> LiveWorker:
     used: defaultdict[str, float] = defaultdict(float)
     for held in holding:
         for name, amount in placement_from_text(held["placement"]).resources.items():
@@ -176,7 +214,7 @@ def _worker(row: asyncpg.Record, holding: Sequence[asyncpg.Record]) -> LiveWorke
     return LiveWorker(
         id=worker_id(row["id"]),
         name=row["name"],
-        offers_task=row["offers_task"],
+        offers_task=offers_task,
         queues=row["queues"],
         labels=msgspec.json.decode(row["labels"]),
         resources=msgspec.json.decode(row["resources"]),
@@ -184,4 +222,5 @@ def _worker(row: asyncpg.Record, holding: Sequence[asyncpg.Record]) -> LiveWorke
         slots=row["slots"],
         holding=sum(held["count"] for held in holding),
         draining=row["draining"],
+        commands=row["commands"],
     )

@@ -86,10 +86,10 @@ async def mark_failing(connection: Connection, failed: Sequence[ExecutionKey]) -
 async def write_completion_events(
     connection: Connection, completed: CompletedColumns, failing: Collection[int]
 ) -> None:
-    """Only what is out of the ordinary: of a batch in which nothing is, this reads two columns."""
-    if max(completed.start_delays) > _LATE:
+    """Only what is out of the ordinary: a batch that ended soon after its due times has nothing late or slow."""
+    if completed.longest > _LATE:
         await _write_late(connection, completed.outcomes)
-    if max(completed.run_times) > _SLOW:
+    if completed.longest > _SLOW:
         await _write_slow(connection, completed.outcomes)
     if failing:
         await _mark_recovered(

@@ -11,7 +11,7 @@ from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.job import JobSpec
 from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.model.public_ids import job_id
-from tickwork.store.lock_rules_while_jobs_join_or_leave import ConcurrentChange
+from tickwork.store.lock_schedule_rules import ConcurrentChange
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries, rows_written
 

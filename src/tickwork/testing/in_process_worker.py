@@ -31,6 +31,7 @@ class InProcessWorker:
         self._caller = caller
         self._elapsed = ManualElapsed()
         self._worker = Worker(self, app.definitions.values(), name="test", measure=self._elapsed)
+        app.worker = self._worker.description
         self._connection = _ObservedConnection()
         self._running: asyncio.Task[None] | None = None
         self._attending: asyncio.Task[None] | None = None

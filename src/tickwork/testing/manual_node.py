@@ -23,6 +23,7 @@ _WORK: tuple[LoopName, ...] = (
     "claim",
     "revoke",
     "record",
+    "store checkpoints",
     "write logs",
 )
 _UPKEEP: tuple[LoopName, ...] = (
@@ -35,7 +36,7 @@ _UPKEEP: tuple[LoopName, ...] = (
     "rescue",
     "end callbacks",
 )
-_WHILE_BUSY: tuple[LoopName, ...] = ("revoke", "record", "write logs")
+_WHILE_BUSY: tuple[LoopName, ...] = ("revoke", "record", "store checkpoints", "write logs")
 _POLL_INTERVAL = 0.001  # seconds
 _PARTITIONS_AFTER = timedelta(hours=6)
 
@@ -84,6 +85,7 @@ class ManualNode:
 
     async def start(self) -> None:
         async with AsyncExitStack() as opening:
+            await opening.enter_async_context(self._clock)
             await self._clock.set(self._start_at)
             await self.node.open()
             opening.push_async_callback(self.node.stop)

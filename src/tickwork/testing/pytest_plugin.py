@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def tickwork_postgres() -> "Iterator[TemporaryPostgres]":
     """An embedded PostgreSQL for the whole run."""
-    from tickwork.testing.server_thread import LoopThread  # noqa: PLC0415 (only when it is used)
+    from tickwork.testing.loop_thread import LoopThread  # noqa: PLC0415 (only when it is used)
     from tickwork.testing.temporary_postgres import TemporaryPostgres  # noqa: PLC0415 (likewise)
 
     postgres = TemporaryPostgres()
@@ -45,7 +45,7 @@ def tickwork_postgres() -> "Iterator[TemporaryPostgres]":
 @pytest.fixture
 def tickwork_database_url(tickwork_postgres: "TemporaryPostgres") -> Iterator[str]:
     """A new database for this test, with Tickwork's tables in it."""
-    from tickwork.testing.server_thread import LoopThread  # noqa: PLC0415 (only when it is used)
+    from tickwork.testing.loop_thread import LoopThread  # noqa: PLC0415 (only when it is used)
 
     thread = LoopThread()
     url = thread.submit(tickwork_postgres.create_database()).result()

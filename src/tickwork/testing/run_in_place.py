@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import Future
 from datetime import datetime
-from inspect import iscoroutine
+from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, NamedTuple
 
 import msgspec
 
 from tickwork.model import payload_codec as codec
+from tickwork.model.checkpoint import StoredCheckpoint
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionStatus, Progress
 from tickwork.model.public_ids import execution_id, job_id
+from tickwork.model.task_checkpoints import NewCheckpoint, TaskCheckpoints
 from tickwork.model.task_context import Context, ParentOutcome
 from tickwork.sdk.submit_task import Task
 
@@ -28,11 +31,13 @@ class LoggedLine(NamedTuple):
 class TaskRun:
     """The outcome of one call of a task."""
 
-    def __init__(self, context: Context, listener: "_Recorder") -> None:
+    def __init__(self, context: Context, recorder: "_Recorder") -> None:
         self.context = context
         self.error: Exception | None = None
-        self.logs: list[LoggedLine] = listener.logs
-        self.progress: list[Progress] = listener.progresses
+        self.logs: list[LoggedLine] = recorder.logs
+        self.progress: list[Progress] = recorder.progresses
+        self.states: list[Any] = recorder.states  # that it stored with `ctx.checkpoint`
+        self.steps: dict[str, Any] = recorder.steps  # results of the steps that it ran, by name
         self.returned: Any = None  # also None if it raised
 
     def __repr__(self) -> str:
@@ -54,13 +59,24 @@ def run_task(
     attempt: int = 1,
     scheduled_for: datetime | None = None,
     parents: Mapping[str, Any] | None = None,
+    state: Any = None,
+    steps: Mapping[str, Any] | None = None,
 ) -> TaskRun:
     """Call a task at once, with a context if it takes one. `payload` has its arguments by name, and `parents`
-    the results of the jobs it depends on, by the names of their tasks."""
+    the results of the jobs it depends on, by the names of their tasks. `state` and `steps` are what earlier attempts
+    have stored: the latest state, and results by the names of steps."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        called = run_task_async(task, payload, attempt=attempt, scheduled_for=scheduled_for, parents=parents)
+        called = run_task_async(
+            task,
+            payload,
+            attempt=attempt,
+            scheduled_for=scheduled_for,
+            parents=parents,
+            state=state,
+            steps=steps,
+        )
         return asyncio.run(called)
     raise RuntimeError("run_task cannot be called in an async test: write `await run_task_async(…)`")
 
@@ -72,14 +88,16 @@ async def run_task_async(
     attempt: int = 1,
     scheduled_for: datetime | None = None,
     parents: Mapping[str, Any] | None = None,
+    state: Any = None,
+    steps: Mapping[str, Any] | None = None,
 ) -> TaskRun:
     """As `run_task`, in an async test: the task runs on the loop of the test."""
     arguments = _arguments(task, payload or {})
-    listener = _Recorder()
-    context = _context(listener, attempt, scheduled_for, parents)
+    recorder = _Recorder(_stored(state, steps or {}), is_async=iscoroutinefunction(task.function))
+    context = _context(recorder, attempt, scheduled_for, parents)
     if name := task.definition.context_parameter:
         arguments[name] = context
-    run = TaskRun(context, listener)
+    run = TaskRun(context, recorder)
     try:
         returned = task.function(**arguments)
         run.returned = await returned if iscoroutine(returned) else returned
@@ -91,11 +109,32 @@ async def run_task_async(
 
 
 class _Recorder:
-    """Records logs and progress of the task."""
+    """Records logs, progress and checkpoints of the task."""
 
-    def __init__(self) -> None:
+    def __init__(self, stored: StoredCheckpoint, *, is_async: bool) -> None:
         self.logs: list[LoggedLine] = []
         self.progresses: list[Progress] = []
+        self.states: list[Any] = []
+        self.steps: dict[str, Any] = {}
+        self._stored = stored
+        self._is_async = is_async
+
+    def make_checkpoints(self) -> TaskCheckpoints:
+        """A loop runs here also while the task is none that awaits."""
+        return TaskCheckpoints(self, in_loop=lambda: self._is_async)
+
+    def recalled(self) -> StoredCheckpoint:
+        return self._stored
+
+    def keep(self, checkpoint: NewCheckpoint) -> "Future[None]":
+        value = msgspec.json.decode(checkpoint.value)
+        if checkpoint.step is None:
+            self.states.append(value)
+        else:
+            self.steps[checkpoint.step] = value
+        stored: Future[None] = Future()
+        stored.set_result(None)
+        return stored
 
     def log(self, level: str, text: str) -> None:
         self.logs.append(LoggedLine(level, text))
@@ -110,8 +149,13 @@ def _arguments(task: Task[..., Any], payload: Mapping[str, Any]) -> dict[str, An
     return task.definition.decode(msgspec.json.encode(sent))
 
 
+def _stored(state: Any, steps: Mapping[str, Any]) -> StoredCheckpoint:
+    results = {name: codec.encode(result) for name, result in steps.items()}
+    return StoredCheckpoint(None if state is None else codec.encode(state), results)
+
+
 def _context(
-    listener: _Recorder, attempt: int, scheduled_for: datetime | None, parents: Mapping[str, Any] | None
+    recorder: _Recorder, attempt: int, scheduled_for: datetime | None, parents: Mapping[str, Any] | None
 ) -> Context:
     bare = Context(attempt=attempt, scheduled_for=scheduled_for)
     return Context(
@@ -119,8 +163,9 @@ def _context(
         execution_id=execution_id(_JOB, bare.scheduled_for),
         job_id=job_id(_JOB),
         scheduled_for=bare.scheduled_for,
-        listener=listener,
+        listener=recorder,
         parents=_encode_parents(parents) if parents else None,
+        checkpoints=recorder.make_checkpoints,
     )
 
 

@@ -11,6 +11,9 @@ from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import (
     Ack,
     Beat,
+    Checkpoint,
+    Checkpointed,
+    Checkpoints,
     Claim,
     Failure,
     FromServer,
@@ -21,7 +24,10 @@ from tickwork.model.worker_protocol import (
     Notes,
     Outcome,
     Outcomes,
+    Recall,
+    Recalled,
     Refused,
+    RefusedCheckpoint,
     Renewed,
     Revoke,
     Run,
@@ -110,14 +116,14 @@ class ScriptedWorker:
             if isinstance(message, kind):
                 return message
 
-    async def tell(self, run: Run, kind: AttemptOutcome) -> None:
+    async def tell(self, run: Run, kind: AttemptOutcome, **details: Any) -> None:
         """Report to a node that runs by itself."""
         self._sent += 1
-        await self._connection.send(Outcomes(self._sent, [_outcome(run, kind)]))
+        await self._connection.send(Outcomes(self._sent, [_outcome(run, kind, **details)]))
 
-    async def complete_live(self, run: Run) -> None:
+    async def complete_live(self, run: Run, result: bytes | None = None) -> None:
         """Report to a node that runs by itself, and wait until that is recorded."""
-        await self.tell(run, AttemptOutcome.COMPLETED)
+        await self.tell(run, AttemptOutcome.COMPLETED, result=result)
         await self.next_of(Ack)
 
     async def runs(self) -> list[Run]:
@@ -128,9 +134,10 @@ class ScriptedWorker:
         """Revocations that arrived since the last call."""
         return await self._take(Revoke)
 
-    async def beat(self, running: Sequence[tuple[Claim, int]] = ()) -> Renewed | Refused:
-        """Send a heartbeat and return the node's answer."""
-        await self._connection.send(Beat(sent=monotonic(), credit=self._credit, running=list(running)))
+    async def beat(self, running: Sequence[tuple[Claim, int]] = (), **report: Any) -> Renewed | Refused:
+        """Send a heartbeat and return the node's answer. `report`: further fields, such as load, labels, resources."""
+        beat = Beat(sent=monotonic(), credit=self._credit, running=list(running), **report)
+        await self._connection.send(beat)
         await self._exchange_messages()
         await self._node.step("renew")
         answers: list[Renewed | Refused] = [*await self._take(Renewed), *await self._take(Refused)]
@@ -177,6 +184,32 @@ class ScriptedWorker:
         await self._connection.send(Notes(self._sent, notes))
         await self._exchange_messages()
 
+    async def checkpoint(self, *checkpoints: Checkpoint) -> list[RefusedCheckpoint]:
+        """Send steps and states in one message. Returns those that were refused, when the others are stored."""
+        await self.send_checkpoints(*checkpoints)
+        while await self._node.step("store checkpoints"):
+            pass
+        (answer,) = await self._take(Checkpointed)
+        return answer.refused
+
+    async def send_checkpoints(self, *checkpoints: Checkpoint) -> None:
+        """Send steps and states, without waiting until they are stored."""
+        self._sent += 1
+        await self._connection.send(Checkpoints(self._sent, list(checkpoints)))
+        await self._exchange_messages()
+
+    async def checkpointed(self) -> list[Checkpointed]:
+        """Answers about checkpoints that arrived since the last call."""
+        return await self._take(Checkpointed)
+
+    async def recall(self, *runs: Run) -> list[Recalled]:
+        """Ask what earlier attempts have stored, and return the node's answers."""
+        claims = [Claim(run.tenant, run.at, run.job, run.attempt) for run in runs]
+        await self._connection.send(Recall(claims))
+        await self._exchange_messages()
+        await self._node.step("store checkpoints")
+        return await self._take(Recalled)
+
     async def leave_silently(self) -> None:
         """Close the connection without a message."""
         await self._connection.close()
@@ -205,6 +238,14 @@ class ScriptedWorker:
 def note_of(run: Run, *texts: str, first: int = 0, **details: Any) -> Note:
     lines = [LogLine(run.at + first + number, "info", text) for number, text in enumerate(texts)]
     return Note(run.tenant, run.at, run.job, run.attempt, first, lines, **details)
+
+
+def step_of(run: Run, name: str, result: bytes = b"null", number: int = 1, took: float = 0.0) -> Checkpoint:
+    return Checkpoint(run.tenant, run.at, run.job, run.attempt, number, name, result, took)
+
+
+def state_of(run: Run, state: bytes, number: int = 1) -> Checkpoint:
+    return Checkpoint(run.tenant, run.at, run.job, run.attempt, number, None, state)
 
 
 def _outcome(

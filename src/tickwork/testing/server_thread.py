@@ -4,14 +4,11 @@ They have their own event loop, so that blocking and async tests and the ordinar
 """
 
 import asyncio
-import concurrent.futures
 import os
 import socket
-import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from datetime import datetime
-from typing import Any, TypeVar
 
 from tickwork.api.asgi_app import build_app
 from tickwork.api.http_server_with_limits import HttpServer
@@ -20,9 +17,8 @@ from tickwork.client.sync_client import Client
 from tickwork.model.errors import Invalid
 from tickwork.sdk.app import App
 from tickwork.testing.assertions import Assertions
+from tickwork.testing.loop_thread import LoopThread
 from tickwork.testing.manual_node import ManualNode
-
-Answer = TypeVar("Answer")
 
 
 class _Served:
@@ -59,23 +55,6 @@ class _Served:
             await serving
 
         opening.push_async_callback(end)
-
-
-class LoopThread:
-    """An event loop that runs in a thread."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="tickwork-testing", daemon=True)
-        self._thread.start()
-
-    def submit(self, work: Coroutine[Any, Any, Answer]) -> concurrent.futures.Future[Answer]:
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
 
 class Server:

@@ -1,5 +1,6 @@
 """An embedded PostgreSQL for a run of tests: one cluster, and a new database for each test."""
 
+import asyncio
 import itertools
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from tickwork.store.embedded.server import DATABASE, EmbeddedPostgres
 from tickwork.store.migrate import upgrade
 from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
+from tickwork.testing.loop_thread import LoopThread
 
 _HISTORY_DAYS = 30
 # Waits until the process that started it has ended. If PostgreSQL's folder is still there then, it was killed.
@@ -40,6 +42,7 @@ class TemporaryPostgres:
         self._folder = tempfile.TemporaryDirectory(prefix="tickwork-tests-")
         self._postgres = EmbeddedPostgres(Path(self._folder.name), programs)
         self._clean_up: subprocess.Popen[bytes] | None = None
+        self._administrator: _Administrator | None = None
         self._numbers = itertools.count(1)
         self.url = ""  # of the database that is copied: nobody may be connected to it
 
@@ -56,6 +59,8 @@ class TemporaryPostgres:
 
     def stop(self) -> None:
         """Stop PostgreSQL and delete all its databases."""
+        if self._administrator:
+            self._administrator.close()
         self._postgres.stop()
         self._folder.cleanup()
         if self._clean_up:
@@ -86,11 +91,36 @@ class TemporaryPostgres:
         await connection.close()
 
     async def _administer(self, command: str) -> None:
-        connection = await asyncpg.connect(self._url_of("postgres"))
-        try:
-            await connection.execute(command)
-        finally:
-            await connection.close()
+        if self._administrator is None:
+            self._administrator = _Administrator(self._url_of("postgres"))
+        await self._administrator.do(command)
+
+
+class _Administrator:
+    """Has one connection for all commands: they come from the event loop of one test after the other."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._thread = LoopThread()
+        self._turn = asyncio.Lock()
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+
+    async def do(self, command: str) -> None:
+        await asyncio.wrap_future(self._thread.submit(self._do(command)))
+
+    def close(self) -> None:
+        self._thread.submit(self._close()).result()
+        self._thread.close()
+
+    async def _do(self, command: str) -> None:
+        async with self._turn:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await asyncpg.connect(self._url)
+            await self._connection.execute(command)
+
+    async def _close(self) -> None:
+        if self._connection:
+            await self._connection.close()
 
 
 def _start_clean_up(folder: str) -> subprocess.Popen[bytes]:

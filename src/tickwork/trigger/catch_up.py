@@ -35,7 +35,7 @@ def plan(rule: DueRule, timing: Timing, steps: int = STEPS) -> Plan:
 
 
 def _after_outage(rule: DueRule, timing: Timing, policy: CatchUp, steps: int) -> Plan:
-    first = _first_to_run(rule, timing, policy)
+    first = first_to_run(rule, timing, policy)
     missed: list[datetime] = []
     due: datetime | None = rule.next_at
     while due and due <= rule.now and (first is None or due < first):
@@ -48,7 +48,7 @@ def _after_outage(rule: DueRule, timing: Timing, policy: CatchUp, steps: int) ->
     return _fire(rule, timing, due, missed)
 
 
-def _first_to_run(rule: DueRule, timing: Timing, policy: CatchUp) -> datetime | None:
+def first_to_run(rule: DueRule, timing: Timing, policy: CatchUp) -> datetime | None:
     """The oldest due time that still runs; None if the policy runs none of the missed ones."""
     if policy.policy == "skip":
         return timing.next_after(rule.now - GRACE)

@@ -109,9 +109,16 @@ class Trigger:
         self._assign_workers = assign_workers
         self._max_rules = _MIN_RULES
         self._isolation = BadRowIsolation("fire")
+        self._has_fired = False  # in the last step: then there is often more, which needs no look first
 
     async def fire(self) -> bool:
         """Fire a chunk of each due rule. Returns False if no rule was due."""
+        if not self._has_fired and not await self._store.is_any_rule_due(LEAD):
+            return False
+        self._has_fired = await self._fire_all()
+        return self._has_fired
+
+    async def _fire_all(self) -> bool:
         try:
             return await self._fire_together()
         except Exception as error:

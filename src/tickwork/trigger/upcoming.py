@@ -19,7 +19,7 @@ from tickwork.model.field_types import to_utc
 from tickwork.model.public_ids import job_id
 from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTime, DueTimePage
 from tickwork.store.port.trigger import DueJob, DuePlace, TimedJob, UpcomingRule, UpcomingStore
-from tickwork.trigger.soonest_rules import due_times, rounds_of, soonest_rules
+from tickwork.trigger.next_due_rules import due_times, next_due_rules, rounds_of
 
 COMPUTED_FIRST = 2000  # rules of the first part of a page, and four times as many of each further one
 _MOST_COMPUTED = 100_000
@@ -123,7 +123,7 @@ class Upcoming:
         self, tenant_id: int, after: DuePlace, end: datetime, limit: int, most_computed: int
     ) -> _Found:
         """The next due times of all origins, as far as they are known."""
-        rules, known_to = await soonest_rules(self._store, tenant_id, after, end, most_computed)
+        rules, known_to = await next_due_rules(self._store, tenant_id, after, end, most_computed)
         origins = [
             _Found((), known_to),
             await self._rounds(rules, after, end, limit),

@@ -50,6 +50,10 @@ class WaitingExecutions:
         """Create the executions of deferred jobs that are due before the horizon."""
         return await self._store.promote_deferred(self._horizon(), _BATCH, self._make_days_for) == _BATCH
 
+    async def create_overdue(self, now: datetime) -> bool:
+        """Create the executions of deferred jobs that were due before now, however far the partitions reach."""
+        return await self._store.promote_deferred(now, _BATCH, self._make_days_for) == _BATCH
+
     async def skip_rounds_without_parents(self) -> bool:
         """Skip executions of child jobs in rounds in which their parents are not due."""
         return await self._dependencies.skip_rounds_without_parents(_BATCH) == _BATCH

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from support.invariant import attempt, due, life, limit, news, steering
+from support.invariant import attempt, due, graph, life, limit, news, steering, time_limit
 from support.invariant.violation import Violation
 from support.observed_history import ObservedHistory
 
@@ -29,6 +29,9 @@ INVARIANTS: dict[str, Invariant] = {
     "I18": steering.stopped_means_stopped,
     "I19": limit.limits_hold,
     "I20": news.bad_ends_are_told,
+    "I21": graph.branches_are_kept,
+    "I22": time_limit.time_limits_hold,
+    "I23": attempt.reports_are_recorded,
 }
 
 

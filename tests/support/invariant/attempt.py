@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from support.invariant.time_limit import TIMED_OUT, WITH_TARGET
 from support.invariant.violation import Violation, about
 from support.observed_history import (
     AttemptRow,
@@ -37,7 +38,8 @@ def one_holder_at_a_time(observed: ObservedHistory) -> Iterator[Violation]:
             before, after = transition.before, transition.after
             if not (before and after and before.status == after.status == "running"):
                 continue
-            if (before.worker, before.attempt) != (after.worker, after.attempt):
+            accepted = after.worker == WITH_TARGET and before.attempt == after.attempt
+            if (before.worker, before.attempt) != (after.worker, after.attempt) and not accepted:
                 yield about(observed, key, f"changed hands while attempt {before.attempt} ran")
 
 
@@ -75,6 +77,23 @@ def effects_within_attempts(observed: ObservedHistory) -> Iterator[Violation]:
             )
 
 
+def reports_are_recorded(observed: ObservedHistory) -> Iterator[Violation]:
+    """I23: a report of an HTTP target that was answered with ok is how the attempt ended, and one that was refused is
+    not."""
+    for operation in observed.operations:
+        if operation.kind != "callback" or operation.execution is None or operation.attempt is None:
+            continue
+        ended = _recorded_end(observed, operation.execution, operation.attempt)
+        if operation.answer == "ok" and ended != operation.outcome:
+            yield about(
+                observed,
+                operation.execution,
+                f"attempt {operation.attempt} was reported as {operation.outcome} and accepted, but is {ended}",
+            )
+        if operation.answer == "refused" and ended is None:
+            yield about(observed, operation.execution, f"attempt {operation.attempt} was refused and runs on")
+
+
 def workers_fence_themselves(observed: ObservedHistory) -> Iterator[Violation]:
     """I14: no worker begins anything after its own deadline by its own clock."""
     for seen in observed.seen_attempts:
@@ -110,9 +129,9 @@ def retries_wait(observed: ObservedHistory) -> Iterator[Violation]:
             if row is None or row.outcome != "failed" or after.ready_at.year == 9999:  # held by a pause
                 continue
             least = _least_wait(_retry(observed.job_at(key.job, transition.number)), after.failures)
-            seen = observed.seen_attempt(key, before.attempt)
+            seen = None if row.error_type == TIMED_OUT else observed.seen_attempt(key, before.attempt)
             least = max(least, timedelta(seconds=seen.retry_after if seen else 0))
-            since = seen.ended_at if seen and seen.ended_at else transition.at
+            since = seen.ended_at if seen and seen.ended_at else row.finished_at or transition.at
             if after.ready_at - since < least - _ROUNDING:
                 waits = (after.ready_at - since).total_seconds()
                 yield about(
@@ -141,6 +160,8 @@ def _outcome_is_its_own(
     outcome = "completed" if after.status == "completed" else row.outcome if row else None
     if outcome not in ("completed", *_REPORTED):
         return
+    if row and outcome == "failed" and row.error_type == TIMED_OUT:
+        return  # a node has decided that: see I22
     seen = _reported(observed, transition, before)
     if seen is None or seen.outcome != outcome:
         said = seen.outcome if seen else "nothing"
@@ -150,6 +171,18 @@ def _outcome_is_its_own(
         )  # fmt: skip
     elif seen.result is not None and seen.result != after.result:
         yield about(observed, transition.key, f"attempt {before.attempt} has the result of another one")
+
+
+def _recorded_end(observed: ObservedHistory, key: Key, attempt: int) -> str | None:
+    """How the history says that it ended; None when it has not."""
+    if row := observed.attempts.get((key, attempt)):
+        return row.outcome
+    ends = [
+        each.after.status
+        for each in observed.executions[key]
+        if each.ends_attempt and each.before and each.before.attempt == attempt and each.after
+    ]
+    return ends[0] if ends else None
 
 
 def _reported(observed: ObservedHistory, transition: Transition, before: State) -> SeenAttempt | None:

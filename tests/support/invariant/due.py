@@ -27,6 +27,8 @@ class _Span(NamedTuple):
 def no_miss(observed: ObservedHistory) -> Iterator[Violation]:
     """I1: every due time of an active job has its execution, or a note that it was missed, and not both."""
     for job, states in observed.jobs.items():
+        if _follows(states[0]):
+            continue
         for span in _spans(states):
             for at in _due_in(observed, span):
                 key = Key(job, at)
@@ -53,6 +55,8 @@ def no_phantom(observed: ObservedHistory) -> Iterator[Violation]:
         if first.before is not None or first.after is None or first.after.trigger == "manual":
             continue
         job = observed.job_at(key.job, first.number)
+        if _follows(job):
+            continue
         # A backfill runs what was due when it was planned, whatever the job is changed to since.
         planned = [state for state in observed.jobs[key.job] if state.number <= first.number]
         in_force = planned if first.after.trigger == "backfill" else [job]
@@ -96,6 +100,11 @@ def passed_over_by_policy(observed: ObservedHistory) -> Iterator[Violation]:
                 f"rule {missed.rule} passed over {missed.first:%H:%M:%S} to {missed.last:%H:%M:%S} "
                 f"at {missed.at:%H:%M:%S}: {problem}"
             )
+
+
+def _follows(job: JobState) -> bool:
+    """In the rounds of recurring jobs that it depends on: these are due, and it waits for them."""
+    return job.rule is not None and bool(job.request.get("depends_on"))
 
 
 def _spans(states: list[JobState]) -> Iterator[_Span]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from support.invariant.graph import edges_of, waits_rightly
 from support.invariant.violation import Violation, about
 from support.observed_history import Key, ObservedHistory, State, Transition
 
@@ -81,6 +82,8 @@ def every_run_ends(observed: ObservedHistory) -> Iterator[Violation]:
             continue
         if state.status == "pending" and observed.jobs[key.job][-1].status == "paused":
             continue
+        if state.status == "pending" and waits_rightly(observed, key):
+            continue
         yield about(observed, key, f"has not ended: it is {state.status}")
 
 
@@ -89,7 +92,7 @@ def legal_states(observed: ObservedHistory) -> Iterator[Violation]:
     for transition in observed.transitions:
         if transition.after is None:
             yield about(observed, transition.key, "was deleted")
-        elif not _is_legal(transition):
+        elif not _is_legal(transition) and not _is_of_fan_out(observed, transition):
             before = transition.before.status if transition.before else "nothing"
             yield about(observed, transition.key, f"went from {before} to {transition.after.status}")
 
@@ -104,6 +107,13 @@ def _is_legal(transition: Transition) -> bool:
     if before is not None and before.ended:
         return before == after or _only_annotated(before, after) or _begins_anew(before, after)
     return (before.status if before else None, after.status) in _WAYS
+
+
+def _is_of_fan_out(observed: ObservedHistory, transition: Transition) -> bool:
+    """No worker has a fan-out: it completes after its elements, or fails because it has no list."""
+    way = transition.before and (transition.before.status, transition.after.status)
+    is_fan_out = any(edge.for_each for edge in edges_of(observed, transition.key.job))
+    return is_fan_out and way in {("pending", "completed"), ("pending", "failed")}
 
 
 def _only_annotated(before: State, after: State) -> bool:

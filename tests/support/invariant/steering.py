@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from support.invariant.time_limit import WITH_TARGET
 from support.invariant.violation import Violation, about
 from support.observed_history import JobState, Key, ObservedHistory, State, Transition
 
@@ -66,6 +67,8 @@ def _overlap(
     """`after`: as the transaction leaves it."""
     if job.overlap == "allow" or after is None or after.trigger != "schedule":
         return None
+    if job.request.get("depends_on"):
+        return None  # it follows its parents: what they run, it does
     others = [(key, state) for key, state in live.items() if state.trigger != "backfill"]
     if transition.before is None and not after.ended and after.blocked_by is None and others:
         return f"was fired under overlap {job.overlap} while {others[0][0]} was {others[0][1].status}"
@@ -123,6 +126,8 @@ def _holders_are_told(observed: ObservedHistory, calm_at: datetime) -> Iterator[
         before, after = transition.before, transition.after
         if not (before and after and before.status == "running" and after.status in _STOPPED):
             continue
+        if before.worker == WITH_TARGET:
+            continue  # it is told when it reports
         seen = observed.seen_attempt(transition.key, before.attempt)
         if seen is None or seen.outcome == "cancelled" or transition.at > calm_at - _TOLD_WITHIN:
             continue

@@ -5,14 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from support.sample_answers import EXECUTION, NOON, changed, page
+from support.sample_answers import EXECUTION, INPUT, NOON, changed, page
 from tickwork.cli.describe_execution import (
     describe_execution,
-    format_elapsed,
     next_steps,
     ordinal,
     summary_line,
 )
+from tickwork.cli.format_elapsed import format_elapsed
+from tickwork.model.checkpoint import EMPTY_CHECKPOINT
 from tickwork.model.execution import (
     AttemptError,
     AttemptOutcome,
@@ -306,6 +307,17 @@ def test_json_is_the_plain_answer_of_the_api(ask, server):
 def test_the_command_tells_the_story(ask, server):
     server.will_answer(changed(EXECUTION, status=ExecutionStatus.COMPLETED, finished_at=later(1)))
     server.will_answer(page(attempt(1, AttemptOutcome.COMPLETED, 0, 1)))
+    server.will_answer(EMPTY_CHECKPOINT)
+    server.will_answer(INPUT)
     done = ask("execution", "get", "e5-1")
     assert done.stdout.startswith("report completed\n\nexecution  e5-1\n")
     assert done.stdout.endswith("on worker w1 (box-1) and completed after 1s.\n")
+
+
+def test_the_story_says_what_it_ran_with_if_the_job_was_edited_since(ask, server):
+    server.will_answer(changed(EXECUTION, status=ExecutionStatus.COMPLETED, finished_at=later(1)))
+    server.will_answer(page(attempt(1, AttemptOutcome.COMPLETED, 0, 1)))
+    server.will_answer(EMPTY_CHECKPOINT)
+    server.will_answer(changed(INPUT, source="earlier version", version=2))
+    done = ask("execution", "get", "e5-1")
+    assert 'with version 2 of its job, which has version 3 now\n    {"to":"a@b.c"}' in done.stdout

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from support.sample_answers import COMPLETED, EXECUTION, NOON, changed, page
+from support.sample_answers import COMPLETED, EXECUTION, INPUT, NOON, changed, page
+from tickwork.model.checkpoint import EMPTY_CHECKPOINT
 from tickwork.model.execution import (
     AttemptError,
     AttemptOutcome,
@@ -15,6 +16,7 @@ from tickwork.model.execution import (
     ExecutionStatus,
     WaitingFor,
 )
+from tickwork.model.job_change_record import ChangeAuthor
 
 ATTEMPT = AttemptView(
     attempt=1,
@@ -56,8 +58,15 @@ def test_a_time_that_is_none_is_a_usage_error(ask, server):
 def test_shows_times_in_full_and_as_seen_from_now(ask, server):
     server.will_answer(COMPLETED)
     server.will_answer(page())
+    server.will_answer(EMPTY_CHECKPOINT)
+    server.will_answer(INPUT)
     done = ask("execution", "get", "e5-1")
-    assert [asked.path for asked in server.asked] == ["/v1/executions/e5-1", "/v1/executions/e5-1/attempts"]
+    assert [asked.path for asked in server.asked] == [
+        "/v1/executions/e5-1",
+        "/v1/executions/e5-1/attempts",
+        "/v1/executions/e5-1/checkpoint",
+        "/v1/executions/e5-1/input",
+    ]
     assert NOON.astimezone().isoformat(" ", "seconds") in done.stdout
     assert '{"sent":1}' in done.stdout
     assert "waiting for" not in done.stdout
@@ -124,3 +133,45 @@ def test_says_how_many_match_and_how_far_it_has_looked(ask, server):
     done = ask("execution", "list", "--count", "estimate")
     assert "1,200 in total (estimate)" in done.stderr
     assert f"searched back to {NOON.astimezone().isoformat(' ', 'seconds')}" in done.stderr
+
+
+def test_a_retry_takes_another_payload_also_null(ask, server, tmp_path):
+    server.will_answer(EXECUTION)
+    (tmp_path / "payload.json").write_text('{"to": "file"}')
+    ask("execution", "retry", "e5-1")
+    ask("execution", "retry", "e5-1", "--payload", '{"to": "bob"}')
+    ask("execution", "retry", "e5-1", "--payload", "null")
+    ask("execution", "retry", "e5-1", "--payload", "@payload.json")
+    assert [asked.path for asked in server.asked] == ["/v1/executions/e5-1/retry"] * 4
+    assert server.asked[0].body == b""
+    assert [asked.json["payload"] for asked in server.asked[1:]] == [{"to": "bob"}, None, {"to": "file"}]
+
+
+def test_a_payload_that_is_not_json_is_a_usage_error(ask, server):
+    done = ask("execution", "retry", "e5-1", "--payload", "{to: bob}")
+    assert done.exit_code == 2
+    assert "not JSON" in done.stderr
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "with its job as it is now"),
+        (
+            {"source": "earlier version", "version": 1},
+            "with version 1 of its job, which has version 3 now",
+        ),
+        (
+            {"source": "retry", "given_by": ChangeAuthor("k1", "ann"), "given_at": NOON},
+            "with the payload that was given to it by ann (k1)",
+        ),
+        ({"source": "earlier version", "payload": None, "is_kept": False}, "which is no longer kept"),
+    ],
+)
+def test_shows_what_an_attempt_ran_with(ask, server, fields, said):
+    server.will_answer(changed(INPUT, **fields))
+    done = ask("execution", "input", "e5-1", "--attempt", "1")
+    assert server.asked[0].query == {"attempt": ["1"]}
+    assert said in done.stdout
+    assert "attempt 1 runs report" in done.stdout

@@ -150,14 +150,14 @@ def test_a_silent_database_is_told_with_its_reason(run, words):
     with silent_port() as port:
         done = run(*words, "--database-url", f"postgresql://x@127.0.0.1:{port}/x?connect_timeout=1")
     assert done.exit_code == 1
-    assert "the database cannot be reached: no answer within 1 s" in " ".join(done.output.split())
+    assert "the database does not answer in time: no answer within 1 s" in " ".join(done.output.split())
 
 
 def test_a_silent_database_of_the_outbox_is_told_with_its_reason(run):
     with silent_port() as port:
         done = run("outbox", "list", "--database-url", f"postgresql://x@127.0.0.1:{port}/x")
     assert done.exit_code == 1
-    assert "the database cannot be reached: no answer in time" in done.stderr
+    assert "the database does not answer in time: no answer in time" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["up", "server"])

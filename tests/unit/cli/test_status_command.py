@@ -105,9 +105,9 @@ def test_lists_tasks_with_what_they_take(ask, server):
     weather = TaskView(name="weather", parameters=parameters, description="Ask a station.", workers=["w1"])
     server.will_answer(page(weather, TaskView(name="old", parameters={}, description=None, workers=[])))
     head, first, second = ask("task", "list").stdout.splitlines()
-    assert " ".join(head.split()) == "TASK PARAMETERS WORKERS DESCRIPTION"
+    assert " ".join(head.split()) == "TASK STATE PARAMETERS WORKERS DESCRIPTION"
     assert "city: string, days: integer = 3, unit: string | null = null" in first
-    assert second.split() == ["old", "none"]
+    assert second.split() == ["old", "active", "none"]
 
 
 def test_recurring_jobs_are_asked_for_by_their_next_run(ask, server):

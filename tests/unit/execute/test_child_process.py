@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tickwork.execute.runners.child_protocol import LENGTH_BYTES
+from tickwork.execute.runners.child_protocol import LENGTH_BYTES, Begin
+from tickwork.model.checkpoint import NOTHING_STORED
 from tickwork.model.worker_protocol import Run
 
 _TASKS = """
@@ -28,7 +29,7 @@ def endless() -> None:
 @pytest.mark.parametrize("sent", [0, 1], ids=["idle", "with a run"])
 def test_a_child_exits_when_its_worker_has_died(tmp_path: Path, sent: int) -> None:
     (tmp_path / "orphan_tasks.py").write_text(_TASKS)
-    run = msgspec.msgpack.encode(Run(1, 1, 1, 1, "endless", b"{}", 60.0, 0))
+    run = msgspec.msgpack.encode(Begin(Run(1, 1, 1, 1, "endless", b"{}", 60.0, 0), NOTHING_STORED))
     child = [
         sys.executable,
         "-m",

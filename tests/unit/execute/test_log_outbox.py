@@ -5,7 +5,8 @@ from threading import Thread
 import pytest
 
 from tickwork.execute.attempt_ending import unchanged
-from tickwork.execute.attempt_state import Attempt, Handler
+from tickwork.execute.attempt_state import Attempt, Handler, Outboxes
+from tickwork.execute.checkpoint_outbox import CheckpointOutbox
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.log.buffer import LogBatch
 from tickwork.execute.log.outbox import (
@@ -25,7 +26,8 @@ def log_outbox(time) -> LogOutbox:
 
 def attempt_of(log_outbox: LogOutbox, job: int = 1) -> Attempt:
     run = Run(1, 5, job, 1, "task", b"{}", 60.0, 0)
-    return Attempt((1, 5, job, 1), run, Handler(lambda _: None, unchanged), log_outbox)
+    outboxes = Outboxes(log_outbox, CheckpointOutbox(lambda: None))
+    return Attempt((1, 5, job, 1), run, Handler(lambda _: None, unchanged), outboxes)
 
 
 def notes_of(messages: list[Notes]) -> list[Note]:

@@ -37,7 +37,7 @@ async def attempts() -> AsyncIterator[WorkerAttempts]:
     }
     nothing = lambda: None  # noqa: E731 (not used here)
     attempts = WorkerAttempts(
-        SLOTS, handlers, clock, lease, outcome_ready=nothing, lease_expired=nothing, needs_restart=nothing
+        SLOTS, handlers, clock, lease, report_ready=nothing, lease_expired=nothing, needs_restart=nothing
     )
     yield attempts
     await attempts.close()

@@ -68,6 +68,10 @@ STATEMENTS = {
     "dispatch.fail_execution": [Writes("pending running", "failed", UNENDED)],
     "outcome.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
     "find_overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
+    "fan_out.cancel_elements": [Writes("pending running", "cancelled", UNENDED)],
+    "add_move_and_stop_unstarted_executions.stop_running": [
+        Writes("running", "cancelled", "e.status = 'running'")
+    ],
     "add_move_and_stop_unstarted_executions.stop_ahead": [
         Writes("pending running", "skipped cancelled", UNENDED)
     ],
@@ -84,6 +88,7 @@ STATEMENTS = {
     # A job that runs for each element of a list, which has no attempt of its own.
     "fan_out.complete_fan_out": [Writes("pending", "completed", "status = 'pending'")],
     "fan_out.fail_fan_out": [Writes("pending", "failed", "status = 'pending'")],
+    "jobs_awaiting_task.fail_mismatch": [Writes("pending", "failed", "status = 'pending'")],
     "fan_out.skip_fan_out": [Writes("pending", "skipped", "status = 'pending'")],
     # Made to wait again.
     "add_move_and_stop_unstarted_executions.take_back": [

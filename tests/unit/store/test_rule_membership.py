@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from tickwork.model.errors import Conflict, Unavailable
-from tickwork.store.lock_rules_while_jobs_join_or_leave import ConcurrentChange, retry_on_conflict
+from tickwork.store.lock_schedule_rules import ConcurrentChange, retry_on_conflict
 
 
 def busy(cause: Exception) -> Unavailable:

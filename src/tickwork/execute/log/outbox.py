@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from tickwork.execute.attempt_state import Attempt, Key
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.log.buffer import LogBatch, LogBuffer
+from tickwork.execute.log.buffer import LINE_COST, LogBatch, LogBuffer
+from tickwork.model.process_limits import Usage
 from tickwork.model.worker_protocol import Micros, Note, Notes
 
 COLLECT_INTERVAL = 0.2  # seconds between collections from the buffers of running attempts
@@ -65,6 +66,12 @@ class LogOutbox:
         with self._lock:
             if buffer := self._buffer_of(attempt):
                 buffer.add_batch(batch, clock_offset=self._clock.now() - now)
+
+    def report_usage(self, attempt: Attempt, usage: Usage) -> None:
+        """Queue what the attempt's process has used, so that it is sent before the outcome."""
+        with self._lock:
+            if not attempt.done:
+                self._queue_note(attempt, Note(*attempt.key, started=attempt.started, usage=usage), LINE_COST)
 
     def close(self, attempt: Attempt) -> None:
         """Queue the rest of an attempt that has ended, so that it is sent before the outcome."""
@@ -129,8 +136,11 @@ class LogOutbox:
     def _queue(self, attempt: Attempt, batch: LogBatch) -> None:
         fraction, message = batch.progress or (None, None)
         note = Note(*attempt.key, batch.first, batch.lines, fraction, message, attempt.started)
-        self._waiting.append(_Pending(attempt.key, note, batch.size))
-        self._pending_bytes += batch.size
+        self._queue_note(attempt, note, batch.size)
+
+    def _queue_note(self, attempt: Attempt, note: Note, size: int) -> None:
+        self._waiting.append(_Pending(attempt.key, note, size))
+        self._pending_bytes += size
         while self._pending_bytes > _MAX_PENDING:
             self._drop_oldest()
 

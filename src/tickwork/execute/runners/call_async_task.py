@@ -33,7 +33,7 @@ def coroutine_handler(task: TaskDefinition) -> Handler:
     def begin(attempt: Attempt) -> Coroutine[Any, Any, Any]:
         return function(**arguments_of(task, attempt.run, attempt.make_context))  # type: ignore[no-any-return]
 
-    return Handler(begin, ending_of_value)
+    return Handler(begin, ending_of_value, task.context_parameter is not None)
 
 
 def direct_handler(task: TaskDefinition) -> Handler:

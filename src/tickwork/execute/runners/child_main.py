@@ -1,4 +1,4 @@
-"""The child process of tasks with process=True: reads a Run, writes its Ending, again and again.
+"""The child process of tasks with process=True: reads what to begin, writes its Ending, again and again.
 
 Started as `python -m tickwork.execute.runners.child_main module:app LOG_FORMAT LOG_LEVEL [traced]`.
 """
@@ -23,9 +23,23 @@ from tickwork.execute.clock import elapsed
 from tickwork.execute.load_app import load_app
 from tickwork.execute.log.buffer import LogBuffer
 from tickwork.execute.log.capture import Capture
-from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES, Ended, FromChild, Logged
+from tickwork.execute.runners.child_checkpoints import ChildCheckpoints
+from tickwork.execute.runners.child_protocol import (
+    CANCEL,
+    LENGTH_BYTES,
+    Begin,
+    Ended,
+    FromChild,
+    Keep,
+    Kept,
+    Logged,
+    ToChild,
+)
+from tickwork.execute.runners.measure_own_usage import OwnUsage
 from tickwork.log_setup import LogFormat, configure_logs
+from tickwork.model.process_limits import Usage
 from tickwork.model.task import TaskDefinition
+from tickwork.model.task_checkpoints import TaskCheckpoints
 from tickwork.model.task_context import Context
 from tickwork.model.worker_protocol import Micros, Run
 from tickwork.tracing.opentelemetry_setup import open_global_pipeline
@@ -54,14 +68,18 @@ class ChildLog:
         self._buffer = LogBuffer()
         self._running = True
 
-    def end(self, ending: Ending) -> None:
+    def end(self, ending: Ending, usage: Usage) -> None:
         with self._send_lock:
             with self._buffer_lock:
                 self._running = False
                 batch = self._buffer.take_rest(_now())
             if batch:
                 self._send(Logged(_now(), batch))
-            self._send(Ended(ending))
+            self._send(Ended(ending, usage))
+
+    def send(self, message: Keep) -> None:
+        with self._send_lock:
+            self._send(message)
 
     def log(self, level: str, text: str) -> None:
         with self._buffer_lock:
@@ -107,15 +125,21 @@ def _now() -> Micros:
     return int(elapsed() * 1_000_000)
 
 
-_decode = msgspec.msgpack.Decoder(Run).decode
+_decode: Callable[[bytes], ToChild] = msgspec.msgpack.Decoder(ToChild).decode
 
 
-class Cancellation:
-    """Cancels the attempt that the child runs. The worker ends the child after it, so it is never reset."""
+class Running:
+    """The attempt that the child runs: what the worker says about it. The worker ends the child after it has cancelled
+    an attempt, so that is never reset."""
 
     def __init__(self) -> None:
+        self.checkpoints: ChildCheckpoints | None = None
         self._cancelled = False
         self._stop: Callable[[], object] | None = None
+
+    def answer(self, kept: Kept) -> None:
+        if self.checkpoints:
+            self.checkpoints.answer(kept)
 
     def cancel(self) -> None:
         self._cancelled = True
@@ -133,16 +157,18 @@ def main(app: str, log_format: LogFormat, log_level: str, *options: str) -> None
     configure_logs(log_format, log_level)
     tasks = load_app(app).definitions
     pipeline = open_global_pipeline() if "traced" in options else None
-    runs: SimpleQueue[Run | None] = SimpleQueue()
+    begins: SimpleQueue[Begin | None] = SimpleQueue()
     busy = Event()
-    cancellation = Cancellation()
-    Thread(target=_read, args=(runs, busy, cancellation), daemon=True).start()
+    running = Running()
+    Thread(target=_read, args=(begins, busy, running), daemon=True).start()
     Capture(lambda: child_log).open()
-    while run := runs.get():
+    while begin := begins.get():
         child_log.begin()
-        ending = _run(tasks[run.task], run, cancellation, child_log)
+        used = OwnUsage()
+        running.checkpoints = ChildCheckpoints(begin.stored, child_log.send)
+        ending = _run(tasks[begin.run.task], begin.run, running, child_log)
         busy.clear()  # before the answer, because the next run may follow it at once
-        child_log.end(ending)
+        child_log.end(ending, used.usage())
     if pipeline:
         pipeline.close()
 
@@ -154,37 +180,41 @@ def _take_over_stdout() -> BinaryIO:
     return answers
 
 
-def _read(runs: "SimpleQueue[Run | None]", busy: Event, cancellation: Cancellation) -> None:
+def _read(begins: "SimpleQueue[Begin | None]", busy: Event, running: Running) -> None:
     source = sys.stdin.buffer
     while length := source.read(LENGTH_BYTES):
         message = source.read(int.from_bytes(length))
         if message == CANCEL:
-            cancellation.cancel()
-        else:
-            busy.set()
-            runs.put(_decode(message))
+            running.cancel()
+            continue
+        match _decode(message):
+            case Begin() as begin:
+                busy.set()
+                begins.put(begin)
+            case Kept() as kept:
+                running.answer(kept)
     if busy.is_set():
         os._exit(1)  # the worker is gone, and with it the lease
-    runs.put(None)
+    begins.put(None)
 
 
-def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, child_log: ChildLog) -> Ending:
-    return ending_of_call(partial(_call, task, run, cancellation, child_log))
+def _run(task: TaskDefinition, run: Run, running: Running, child_log: ChildLog) -> Ending:
+    return ending_of_call(partial(_call, task, run, running, child_log))
 
 
-def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, child_log: ChildLog) -> Any:
-    context = context_of(run, child_log)
-    cancellation.on_cancel(context.cancel)
+def _call(task: TaskDefinition, run: Run, running: Running, child_log: ChildLog) -> Any:
+    context = context_of(run, child_log, partial(TaskCheckpoints, running.checkpoints))
+    running.on_cancel(context.cancel)
     with within_span(run.traceparent):
         result = task.function(**arguments_of(task, run, lambda: context))
         return (
-            asyncio.run(_cancellable(result, context, cancellation))
+            asyncio.run(_cancellable(result, context, running))
             if iscoroutinefunction(task.function)
             else result
         )
 
 
-async def _cancellable(result: Awaitable[Any], context: Context, cancellation: Cancellation) -> Any:
+async def _cancellable(result: Awaitable[Any], context: Context, running: Running) -> Any:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task  # noqa: S101 (for the type checker)
 
@@ -193,7 +223,7 @@ async def _cancellable(result: Awaitable[Any], context: Context, cancellation: C
         with suppress(RuntimeError):  # the loop is closed: the task has ended
             loop.call_soon_threadsafe(task.cancel)
 
-    cancellation.on_cancel(cancel)
+    running.on_cancel(cancel)
     return await result
 
 

@@ -1,4 +1,5 @@
-"""Runs tasks in child processes, which can be killed. A child is reused for the next attempt."""
+"""Runs tasks in child processes, which can be killed. A child is reused for the next attempt, unless its task has
+limits: then each attempt has a child of its own, below a supervisor."""
 
 import asyncio
 import os
@@ -6,19 +7,39 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import cast
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from tickwork.execute.attempt_ending import Ending, failed, unchanged
 from tickwork.execute.attempt_state import Attempt, Handler
-from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES, Ended, FromChild, Logged
+from tickwork.execute.runners.child_checkpoints import answer_of
+from tickwork.execute.runners.child_protocol import (
+    CANCEL,
+    LENGTH_BYTES,
+    Begin,
+    Ended,
+    FromChild,
+    Keep,
+    Logged,
+)
+from tickwork.execute.runners.contained.supervisor_handle import (
+    Report,
+    SupervisorHandle,
+    exceeded_limit,
+    signal_words,
+)
 from tickwork.log_setup import logs_in_use
 from tickwork.model.current_span_and_job_origin import current_traceparent
 from tickwork.model.errors import Invalid
+from tickwork.model.process_limits import NO_LIMITS, ProcessBounds, Usage, bounds_of
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker_protocol import Run
 from tickwork.tracing.opentelemetry_setup import uses_own_pipeline
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _INPUT, _OUTPUT = 0, 1
 _GRACE = 1.0  # seconds for a task that was told to stop, before its process is killed
@@ -33,6 +54,7 @@ class ProcessRunner:
     def __init__(self, app: str | None) -> None:
         self._app = app
         self._idle: list[_Child] = []
+        self.cgroup: str | None = None  # the folder to make a cgroup in for each child with limits
 
     def handler(self, task: TaskDefinition) -> Handler:
         if self._app is None:
@@ -41,7 +63,11 @@ class ProcessRunner:
                 f"task {task.name} runs in a child process, which must know where to import it",
                 'such as "tasks:app"',
             )
-        return Handler(self._run, unchanged)
+        uses_context = task.context_parameter is not None
+        if task.process_limits != NO_LIMITS:
+            run_within = partial(self._run_within, bounds_of(task.process_limits))
+            return Handler(run_within, unchanged, uses_context)
+        return Handler(self._run, unchanged, uses_context)
 
     async def close(self) -> None:
         await asyncio.gather(*(child.close() for child in self._idle))
@@ -59,8 +85,32 @@ class ProcessRunner:
             raise
         if ending is None:
             return failed("ProcessDied", f"the child process {await child.kill()} before the task ended")
+        attempt.outboxes.logs.report_usage(attempt, child.usage)
         self._idle.append(child)
         return ending
+
+    async def _run_within(self, bounds: ProcessBounds, attempt: Attempt) -> Ending:
+        supervisor = SupervisorHandle(bounds, attempt.run.timeout, self.cgroup)
+        try:
+            child = await _LimitedChild.start_within(self._app or "", supervisor)
+        except OSError as error:
+            supervisor.close()
+            return failed("ProcessDied", f"no child process could be started: {error}")
+        try:
+            ending = await child.run(attempt)
+            await child.close()
+        except BaseException:
+            await child.stop()
+            raise
+        finally:
+            report = child.report()
+            supervisor.close()
+            if report:
+                attempt.outboxes.logs.report_usage(attempt, report.usage)
+        if ending is not None:
+            return ending
+        died = failed("ProcessDied", f"the child process {child.exit_words()} before the task ended")
+        return (exceeded_limit(report, bounds) if report else None) or died
 
     def _take_idle(self) -> "_Child | None":
         while self._idle:
@@ -68,6 +118,15 @@ class ProcessRunner:
             if child.alive:
                 return child
         return None
+
+
+def _arguments(app: str) -> list[str]:
+    traced = ["traced"] if uses_own_pipeline() else []
+    return ["-m", "tickwork.execute.runners.child_main", app, *logs_in_use(), *traced]
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def _within_current_span(run: Run) -> Run:
@@ -82,6 +141,7 @@ class _Child(asyncio.SubprocessProtocol):
         loop = asyncio.get_running_loop()
         self._process: asyncio.SubprocessTransport
         self._attempt: Attempt
+        self.usage = Usage(0.0, 0)  # of the last attempt
         self._received = bytearray()
         self._answer: asyncio.Future[Ending | None] = loop.create_future()
         self._exited: asyncio.Future[None] = loop.create_future()
@@ -90,12 +150,7 @@ class _Child(asyncio.SubprocessProtocol):
     async def start(cls, app: str) -> "_Child":
         """Start it in its own session, so that Ctrl-C reaches only the worker, which lets running tasks end."""
         _, child = await asyncio.get_running_loop().subprocess_exec(
-            cls,
-            *(sys.executable, "-m", "tickwork.execute.runners.child_main", app, *logs_in_use()),
-            *(["traced"] if uses_own_pipeline() else []),
-            stderr=None,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            start_new_session=True,
+            cls, sys.executable, *_arguments(app), stderr=None, env=_environment(), start_new_session=True
         )
         return child
 
@@ -107,7 +162,7 @@ class _Child(asyncio.SubprocessProtocol):
         """Returns None if the process died before the task ended."""
         self._attempt = attempt
         self._answer = asyncio.get_running_loop().create_future()
-        self._send(_encode(_within_current_span(attempt.run)))
+        self._send(_encode(Begin(_within_current_span(attempt.run), attempt.recalled())))
         return await asyncio.shield(self._answer)  # `stop` waits for the answer after a cancellation
 
     async def stop(self) -> None:
@@ -146,9 +201,18 @@ class _Child(asyncio.SubprocessProtocol):
     def _handle(self, message: bytes) -> None:
         match _decode(message):
             case Logged(now, batch):
-                self._attempt.log_outbox.add_batch(self._attempt, now, batch)
-            case Ended(ending) if not self._answer.done():
+                self._attempt.outboxes.logs.add_batch(self._attempt, now, batch)
+            case Keep(checkpoint):
+                stored = self._attempt.keep(checkpoint)
+                stored.add_done_callback(partial(self._answer_keep, self._attempt, checkpoint.number))
+            case Ended(ending, usage) if not self._answer.done():
+                self.usage = usage
                 self._answer.set_result(ending)
+
+    def _answer_keep(self, attempt: Attempt, number: int, stored: "Future[None]") -> None:
+        """Unless the attempt has ended without waiting for it: the next one has checkpoints with the same numbers."""
+        if attempt is self._attempt and (kept := answer_of(number, stored)):
+            self._send(_encode(kept))
 
     def _give_up(self) -> None:
         if not self._answer.done():
@@ -179,3 +243,52 @@ class _Child(asyncio.SubprocessProtocol):
             self._process.close()
         else:
             asyncio.get_running_loop().call_later(_FINAL_OUTPUT_TIMEOUT, self._give_up)
+
+
+class _LimitedChild(_Child):
+    """For one attempt. The process that the loop knows is its supervisor."""
+
+    _supervisor: SupervisorHandle
+
+    @classmethod
+    async def start_within(cls, app: str, supervisor: SupervisorHandle) -> "_LimitedChild":
+        _, child = await asyncio.get_running_loop().subprocess_exec(
+            cls,
+            *supervisor.command_line(sys.executable, sys.executable, _arguments(app)),
+            stderr=None,
+            env=_environment(),
+            start_new_session=True,
+            pass_fds=(supervisor.descriptor,),
+        )
+        child.supervise_by(supervisor)
+        supervisor.begin()
+        return child
+
+    def supervise_by(self, supervisor: SupervisorHandle) -> None:
+        self._supervisor = supervisor
+
+    def report(self) -> Report | None:
+        ended = self._supervisor.ended
+        return ended.result() if ended.done() else None
+
+    def exit_words(self) -> str:
+        report = self.report()
+        if report is None:
+            return "was killed together with its supervisor"
+        if report.status < 0:
+            return f"was killed by {signal_words(-report.status)}"
+        return f"left with exit code {report.status}"
+
+    async def close(self) -> None:
+        """Let it exit by itself, or end it."""
+        self._input.close()
+        await asyncio.wait({self._supervisor.ended}, timeout=_EXIT_TIMEOUT)
+        await self.kill()
+
+    async def kill(self) -> str:
+        if not self._supervisor.ended.done():
+            await self._supervisor.stop()
+        if self._supervisor.ended.done():
+            await asyncio.wait({self._exited}, timeout=_EXIT_TIMEOUT)
+            self._process.close()  # earlier, this would kill the supervisor and not what it supervises
+        return self.exit_words()

@@ -29,7 +29,7 @@ class ThreadRunner:
         self._busy = 0
 
     def handler(self, task: TaskDefinition) -> Handler:
-        return Handler(partial(self._run, task), unchanged)
+        return Handler(partial(self._run, task), unchanged, task.context_parameter is not None)
 
     def close(self) -> None:
         for _ in range(self._threads):

@@ -172,6 +172,9 @@ _TITLES: dict[str, Callable[[_Words], str]] = {
     "ping.slow": lambda say: f"{say.text('ping')} took longer than usual",
     "node.silent": lambda say: f"The server on {say.text('host')} fires nothing",
     "node.back": lambda say: f"The server on {say.text('host')} fires again",
+    EventKind.COMMITS_LOST: lambda say: (
+        f"The database failed over and has lost commits made after {say.text('lost_after')}"
+    ),
 }
 _PAGES = {
     "breaker": "/breakers",
@@ -180,6 +183,7 @@ _PAGES = {
     "deadletters": "/dead-letters",
     "ping": "/pings",
     "node": "/cluster",
+    "commits": "/cluster",
 }
 
 

@@ -39,6 +39,8 @@ _OWN = frozenset({"lock", ".gitignore"})  # what `tickwork up` or an interrupted
 
 Tell = Callable[[str], None]
 SchemaOf = Callable[[str], int]  # the last migration of the database at a URL
+NoteBackup = Callable[[str, datetime], None]  # in the database at a URL
+Prepare = Callable[[str], None]  # the restored database at a URL
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -55,20 +57,29 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def back_up(
-    folder: Path, key_file: str, file: Path, version: str, schema_of: SchemaOf, *, force: bool, tell: Tell
+    folder: Path,
+    key_file: str,
+    file: Path,
+    version: str,
+    schema_of: SchemaOf,
+    note_backup: NoteBackup,
+    *,
+    force: bool,
+    tell: Tell,
 ) -> Manifest:
     """Works with and without a running server. The file appears when it is complete, and only its owner may read it."""
     if file.exists() and not force:
         raise Conflict(f"{file} is there already: choose another name, or --force to replace it")
-    with reached(folder) as postgres, _appearing(file, force=force) as out:
-        began, schema = datetime.now(UTC), schema_of(postgres.url)
-        with ZipFile(out, "w", ZIP_STORED) as archive:
+    with reached(folder) as postgres:
+        with _appearing(file, force=force) as out, ZipFile(out, "w", ZIP_STORED) as archive:
+            began, schema = datetime.now(UTC), schema_of(postgres.url)
             files = {
                 DUMP: _store_dump(archive, postgres, tell),
                 **_store_key(archive, folder / key_file, tell),
             }
             manifest = Manifest(format=FORMAT, tickwork=version, schema=schema, created_at=began, files=files)
             archive.writestr(_entry(MANIFEST), msgspec.json.encode(manifest))
+        note_backup(postgres.url, began)
     return manifest
 
 
@@ -164,7 +175,9 @@ class Progress:
             self._next = monotonic() + _TELL_EVERY
 
 
-def restore(file: Path, folder: Path, key_file: str, latest_schema: int, *, tell: Tell) -> Manifest:
+def restore(
+    file: Path, folder: Path, key_file: str, latest_schema: int, prepare: Prepare, *, tell: Tell
+) -> Manifest:
     """Conflict when the folder is not empty or in use."""
     with _opened(file) as archive:
         manifest = _manifest(file, archive, latest_schema)
@@ -174,7 +187,7 @@ def restore(file: Path, folder: Path, key_file: str, latest_schema: int, *, tell
             _refuse_used(folder, key_file, key)
             draft = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
             try:
-                _build(archive, manifest, draft, tell)
+                _build(archive, manifest, draft, prepare, tell)
                 (folder / ".gitignore").write_text("*\n")
                 if key is not None:
                     _write_key(folder / key_file, key)
@@ -238,7 +251,7 @@ def _refuse_used(folder: Path, key_file: str, key: bytes | None) -> None:
             )
 
 
-def _build(archive: ZipFile, manifest: Manifest, draft: Path, tell: Tell) -> None:
+def _build(archive: ZipFile, manifest: Manifest, draft: Path, prepare: Prepare, tell: Tell) -> None:
     dump = draft / DUMP
     _extract(archive, manifest.files.get(DUMP), dump, tell)
     postgres = EmbeddedPostgres(draft)
@@ -258,6 +271,7 @@ def _build(archive: ZipFile, manifest: Manifest, draft: Path, tell: Tell) -> Non
         run_watched(
             "pg_restore", "--exit-on-error", "--verbose", "--jobs", _JOBS, *where, str(dump), line_said=count
         )
+        prepare(postgres.url)
         run_watched("vacuumdb", "--analyze-only", "--jobs", _JOBS, *where, line_said=lambda _: None)
     finally:
         postgres.stop()

@@ -163,6 +163,9 @@ class PostgresJobIndex:
 
     async def settle(self) -> int:
         """Note how one-time jobs ended. Returns how many were looked at for the first time."""
+        (row,) = await self._database.fetch(self._sql["is_anything_to_settle"], self._settle_after)
+        if not row["is_any"]:
+            return 0
         async with self._database.transaction() as connection:
             state = await connection.fetchrow(self._sql["lock_index"])
             if state is None:

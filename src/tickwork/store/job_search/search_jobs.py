@@ -17,8 +17,8 @@ from tickwork.store.job_index.bit_sets import SEGMENT, places_of, split, up_to
 from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState, LikelyJobs
 from tickwork.store.job_search.by_next_run import NextRunSearch
 from tickwork.store.job_search.check_found_jobs import JobMatcher
-from tickwork.store.job_search.due_candidates import DueCandidates
 from tickwork.store.job_search.health_candidates import HEALTH_ORDER, HealthCandidates
+from tickwork.store.job_search.jobs_due_between import DueCandidates
 from tickwork.store.page_cursor import HealthPlace, JobPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries

@@ -10,8 +10,9 @@ from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
 from tickwork.model.channel import Channel, ChannelDeliveries, StoredChannel
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.field_types import Page
-from tickwork.model.job import JobSpec, JobStatus
+from tickwork.model.job import JobSpec, JobStatus, RunningChoice
 from tickwork.model.overlap import Overlap
+from tickwork.model.purge_progress import PurgeView
 from tickwork.model.task import TaskDefaults
 
 
@@ -34,10 +35,12 @@ class Made(NamedTuple):
 
 
 class KnownTask(NamedTuple):
-    """A task as its workers described it."""
+    """A task as its workers described it, or as it was declared."""
 
     schema: str  # of its payload
     defaults: TaskDefaults
+    retired: bool = False
+    replacement: str | None = None  # the task to use instead of a retired one
 
 
 class ParentJob(NamedTuple):
@@ -52,7 +55,7 @@ class ParentJob(NamedTuple):
 
 class JobStore(Protocol):
     async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
-        """Those of the tasks that a worker has offered."""
+        """Those of the tasks that a worker has offered, or that were declared."""
 
     async def task_names(self, tenant_id: int) -> list[str]: ...
 
@@ -84,8 +87,9 @@ class JobStore(Protocol):
         status: JobStatus,
         version: int | None = None,
         author: Author | None = None,
+        running: RunningChoice = "leave",
     ) -> None:
-        """Stale when a version is given and the job has another one."""
+        """Stale when a version is given and the job has another one. `running`: of a job that is cancelled."""
 
 
 class ReadyFanOut(NamedTuple):
@@ -93,9 +97,11 @@ class ReadyFanOut(NamedTuple):
 
     key: ExecutionKey
     attempt: int
+    lane_id: int
     definition: bytes
     payload: bytes
     is_expanded: bool  # its elements were created, and have completed
+    due_in: timedelta
 
 
 class ListOutcome(NamedTuple):
@@ -106,8 +112,14 @@ class ListOutcome(NamedTuple):
 
 
 class FanOutStore(Protocol):
-    async def ready(self, limit: int) -> list[ReadyFanOut]:
-        """Those that have waited longest."""
+    async def ready(self, limit: int, ahead: timedelta) -> list[ReadyFanOut]:
+        """Those that have waited longest, then those that are due within `ahead`."""
+
+    async def are_used(self) -> bool:
+        """Whether there ever was one."""
+
+    async def refuse_if_full(self, fan_out: ReadyFanOut, elements: int) -> None:
+        """QueueFull when its queue has no capacity for so many."""
 
     async def outcome_of(self, fan_out: ReadyFanOut, parent: int) -> ListOutcome:
         """What the parent returned in the same round."""
@@ -125,13 +137,17 @@ class FanOutStore(Protocol):
 
     async def skip(self, fan_out: ReadyFanOut, reason: str) -> None: ...
 
-    async def put_off(self, fan_out: ReadyFanOut, by: timedelta) -> None:
+    async def put_off(self, fan_out: ReadyFanOut, by: timedelta, reason: str) -> None:
         """Let others come first for a while."""
+
+    async def cancel_elements(self, limit: int) -> int | None:
+        """Cancel elements of one fan-out that was cancelled. How many there were; None when there was no fan-out."""
 
 
 class RunNowStore(Protocol):
-    async def run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
-        """Create an execution that is due now. Conflict when the overlap policy forbids it."""
+    async def run(self, tenant_id: int, job: int, overlap: Overlap, worker: str | None = None) -> datetime:
+        """Create an execution that is due now, for the worker of this name only if one is given. Conflict when the
+        overlap policy forbids it."""
 
 
 class JobDueTimes(NamedTuple):
@@ -219,3 +235,17 @@ class ChannelStore(Protocol):
 
     async def delete(self, tenant_id: int, name: str) -> StoredChannel:
         """NotFound when there is none."""
+
+
+class PurgeStore(Protocol):
+    async def begin(
+        self, tenant_id: int, job: int, author: Author | None, running: RunningChoice, version: int | None
+    ) -> None:
+        """Cancel the job for good, and note that everything about it is to be deleted. Conflict while something of it
+        runs and is not to be cancelled, or while other jobs depend on it."""
+
+    async def progress(self, tenant_id: int, job: int) -> PurgeView:
+        """NotFound when nobody asked for it, or too long ago."""
+
+    async def delete_some(self, job: int | None = None) -> bool:
+        """Delete a batch of one purge, or of the one that is named; whether there may be more."""

@@ -13,7 +13,9 @@ from tickwork.model.field_types import Page
 from tickwork.model.quantities import Rate
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.requires_limits_fair_share import Placement
+from tickwork.model.rest_worker import HeartbeatReport
 from tickwork.model.why_waiting import WaitingFacts
+from tickwork.model.worker import WorkerLoad
 from tickwork.model.worker_protocol import Hello, Key, Micros
 from tickwork.store.port.record import AttemptEnding, Claimed
 
@@ -97,6 +99,7 @@ class Limiter(NamedTuple):
     rate: Rate | None
     used_until: datetime  # until when its rate is used up
     now: datetime
+    max_workers: int | None = None
 
 
 class Slot(NamedTuple):
@@ -120,6 +123,9 @@ class Handover(Protocol):
     async def running(self, limiters: Sequence[int], *, exactly: bool) -> dict[int, int]:
         """How many executions run under each limiter. Not `exactly` is faster: at least as many as that."""
 
+    async def workers_under(self, limiters: Sequence[int]) -> dict[int, set[int]]:
+        """Which workers have executions that run under each limiter."""
+
     async def use_rates(self, used_until: Mapping[int, datetime]) -> None: ...
 
     async def lease(self, worker_id: int, executions: ExecutionColumns, slots: Sequence[Slot] = ()) -> int:
@@ -133,6 +139,22 @@ class Backlog(NamedTuple):
     priority: int
     waited: float  # seconds for which the oldest has been ready
     deadline: float = inf  # the earliest one, in seconds since 1970
+
+
+class DispatchSettings(NamedTuple):
+    """What users have set that decides which lanes are served, and in which order. Few rows have any of it."""
+
+    disabled_tasks: frozenset[tuple[int, str]] = frozenset()  # tenant, name
+    queue_priorities: Mapping[tuple[int, str], int] = {}  # tenant, queue; only those that are not `normal`
+
+
+class Heard(NamedTuple):
+    """A heartbeat of a connected worker, with what it changes of the worker's row; None: nothing."""
+
+    connection: WorkerConnection
+    load: WorkerLoad | None = None
+    labels: Mapping[str, str] | None = None
+    resources: Mapping[str, float] | None = None
 
 
 class Renewal(NamedTuple):
@@ -152,8 +174,6 @@ class Revocation(NamedTuple):
 
 class Claiming(Handover, Protocol):
     """One transaction that claims waiting executions for workers."""
-
-    async def waiting(self, lead: timedelta) -> list[Backlog]: ...
 
     async def earliest_due(self, backlogs: Sequence[Backlog], lead: timedelta) -> list[datetime]:
         """Of each backlog, the earliest due time among the executions that are to start next."""
@@ -179,10 +199,17 @@ class Rescuing(AttemptEnding, Protocol):
 
 
 class DispatchStore(Protocol):
+    @property
+    def first_lease(self) -> int:
+        """Earlier leases were written before the last failover that may have lost commits."""
+
     async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
 
     async def forget_slots(self) -> None:
         """Delete slots that no longer count under any limiter."""
+
+    async def waiting(self, lead: timedelta) -> list[Backlog]:
+        """The backlogs in which an execution is due within the lead."""
 
     def claiming(self) -> AbstractAsyncContextManager[Claiming]: ...
 
@@ -204,12 +231,18 @@ class DispatchStore(Protocol):
     ) -> WorkerConnection:
         """The worker belongs to the caller's API key. Without a caller it is the built-in worker, for all tenants."""
 
-    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> WorkerConnection | None:
-        """Reconnect the worker with this token. It belongs to the caller's API key from now on."""
+    async def resume(
+        self, caller: Caller | None, hello: Hello, token: bytes, lease: timedelta
+    ) -> WorkerConnection | None:
+        """Reconnect the worker with this token, with its labels and resources of now. It belongs to the caller's API
+        key from now on."""
 
     async def leased_to(self, worker_id: int) -> LeasedExecutions: ...
 
-    async def renew(self, connections: Collection[WorkerConnection], lease: timedelta) -> Renewal: ...
+    async def renew(self, heard: Sequence[Heard], lease: timedelta) -> Renewal:
+        """Extend the leases, and write what the workers measured and changed, in the same rows."""
+
+    async def settings(self) -> DispatchSettings: ...
 
     async def drain(self, worker_id: int) -> None: ...
 
@@ -233,15 +266,19 @@ class RestWorker(NamedTuple):
 
 
 class RestWorkerStore(Protocol):
-    async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
+    async def heartbeat(
+        self, caller: Caller, worker: int, lease: timedelta, report: HeartbeatReport | None = None
+    ) -> bool:
         """Renew the lease of a REST worker. Returns whether it is to drain. NotFound, LeaseGone, NotAllowed when it was
         registered with another API key, or Conflict when it is connected by WebSocket."""
 
     def serving(self, caller: Caller, worker: int) -> AbstractAsyncContextManager[RestWorker]:
         """One transaction in which no other one gives this worker executions. Raises LeaseGone."""
 
-    async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
-        """Whether an execution is due that this worker could run, or the worker is to drain."""
+    async def is_there_news(
+        self, tenant_id: int, worker: int, tasks: Sequence[str], queues: Sequence[str]
+    ) -> bool:
+        """Whether an execution of these tasks and queues is due, or the worker is to drain. No queues: all."""
 
     async def drain(self, tenant_id: int, worker: int, only_of: int | None) -> None:
         """Make a worker drain. NotFound, Conflict when it is built in, or NotAllowed when it was registered with

@@ -21,8 +21,7 @@ from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
 from tickwork.model.job_graph import JobGraph
 from tickwork.model.job_health import HeartbeatView, RunSummary
-from tickwork.model.task import TaskView
-from tickwork.model.worker import WorkerView
+from tickwork.model.worker import WorkerFilter, WorkerView
 
 
 class RecentRun(NamedTuple):
@@ -69,11 +68,12 @@ class ReadStore(Protocol):
 
     async def missed(self, tenant_id: int, job: int, limit: int) -> list[MissedView]: ...
 
-    async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]: ...
+    async def workers(
+        self, tenant_id: int, wanted: WorkerFilter, limit: int, cursor: str | None
+    ) -> Page[WorkerView]:
+        """Full, or the last one."""
 
     async def worker(self, tenant_id: int, worker: int) -> WorkerView: ...
-
-    async def tasks(self, tenant_id: int) -> list[TaskView]: ...
 
 
 class ExecutionSearch(Protocol):

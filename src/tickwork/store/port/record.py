@@ -11,10 +11,11 @@ from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
+from tickwork.model.execution_input import ExecutionInput, RetryPayload
 from tickwork.model.field_types import Page
-from tickwork.model.statistics import ORDINARY_MICROS
+from tickwork.model.overdue_attempt import OverdueAttempt
+from tickwork.model.process_limits import Usage
 from tickwork.model.stream_event import EventKind, NumberedEvent
-from tickwork.model.time_limit import OverdueAttempt
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Accepted, LogLine, Micros, Outcome
 from tickwork.store.port.notify import ToldCompletion
@@ -122,6 +123,8 @@ class CompletedColumns(NamedTuple):
     finished: Sequence[Micros]
     start_delays: Sequence[int]  # from the due time, in microseconds
     run_times: Sequence[int]
+    last_finished: Micros
+    longest: int  # at most so long from the due time of any to its end
 
     @classmethod
     def of(cls, reported: Sequence[Reported]) -> "CompletedColumns":
@@ -137,11 +140,11 @@ class CompletedColumns(NamedTuple):
         started = [outcome.started for outcome in outcomes]
         finished = [outcome.finished for outcome in outcomes]
         delays, run_times = [*map(sub, started, due)], [*map(sub, finished, started)]
-        return cls(workers, outcomes, lanes, due, attempts, started, finished, delays, run_times)
-
-    @property
-    def may_be_overdue(self) -> bool:
-        return max(self.finished) - min(self.due) > ORDINARY_MICROS
+        last = max(finished)
+        longest = last - min(due)
+        return cls(
+            workers, outcomes, lanes, due, attempts, started, finished, delays, run_times, last, longest
+        )
 
 
 class OutcomeStore(Protocol):
@@ -229,6 +232,14 @@ class ProgressNote(NamedTuple):
     started_at: datetime | None  # if the worker reported it
 
 
+class UsageNote(NamedTuple):
+    """What the process of an attempt has used."""
+
+    key: ExecutionKey
+    attempt: int
+    usage: Usage
+
+
 class LogState(NamedTuple):
     """The state of an execution, for clients that follow its log."""
 
@@ -242,6 +253,9 @@ class LogState(NamedTuple):
 class LogStore(Protocol):
     async def keep(self, logged: Sequence[Logged]) -> None:
         """Store the lines that are not stored already. Only the newest lines of each attempt are kept."""
+
+    async def keep_usage(self, used: Sequence[UsageNote]) -> None:
+        """Store what is not stored already."""
 
     async def set_progress(self, notes: Sequence[ProgressNote]) -> list[ProgressNote]:
         """Record the progress of running attempts. Returns what to repeat, because its execution was locked."""
@@ -322,5 +336,11 @@ class DeadLetterStore(Protocol):
     async def discard(self, tenant_id: int, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
         """Discard dead letters. Returns the keys that were none."""
 
-    async def retry(self, key: ExecutionKey) -> None:
-        """NotFound, or Conflict when it did not end as failed or cancelled, or its job is cancelled."""
+    async def retry(self, key: ExecutionKey, payload: RetryPayload | None = None) -> None:
+        """With a payload, if one is given. NotFound, or Conflict when it did not end as failed or cancelled, or its job
+        is cancelled."""
+
+
+class InputStore(Protocol):
+    async def input_of(self, key: ExecutionKey, attempt: int | None) -> ExecutionInput:
+        """What an attempt ran with, or the latest one if none is given."""

@@ -124,6 +124,8 @@ class Firing(Handover, Protocol):
 
 
 class TriggerStore(Protocol):
+    async def is_any_rule_due(self, lead: timedelta) -> bool: ...
+
     def firing(self) -> AbstractAsyncContextManager[Firing]: ...
 
     async def bounded_lanes(self) -> frozenset[int]:

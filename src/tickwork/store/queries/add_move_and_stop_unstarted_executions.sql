@@ -106,7 +106,49 @@ SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reaso
     AND isfinite(e.ready_at) IS NOT NULL;
 
 -- name: move_waiting
--- Moves the waiting executions of a job to another lane or priority.
-UPDATE tickwork.execution e SET lane_id = $4, priority = $5
+-- Moves the waiting executions of a job that is edited to another lane or priority, if it has one now.
+UPDATE tickwork.execution e SET lane_id = $4, priority = $5, moved_by = pg_current_xact_id()
 -- include: waiting_executions
     AND isfinite(e.ready_at) IS NOT NULL;
+
+-- name: waiting_in_other_lanes
+-- The waiting executions of the job $2 that are not in its lane $3, with what their own lane asks for.
+SELECT e.scheduled_for, l.placement
+FROM tickwork.waiting_times($1, $2, $3) AS at
+CROSS JOIN LATERAL (
+    SELECT scheduled_for, lane_id FROM tickwork.execution
+    WHERE tenant_id = $1 AND scheduled_for = at AND job_id = $2
+    OFFSET 0
+) e
+JOIN tickwork.lane l ON l.id = e.lane_id
+WHERE e.lane_id <> $3 AND l.placement <> '';
+
+-- name: set_lane
+-- Puts a waiting execution into another lane.
+UPDATE tickwork.execution SET lane_id = $4
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND status = 'pending';
+
+-- name: stop_running
+-- Cancels the executions of a job that workers or HTTP targets have, and tells these to stop them.
+WITH running AS MATERIALIZED (
+    -- What they have of the job.
+    SELECT e.tenant_id, e.scheduled_for, e.job_id
+    FROM tickwork.lease l CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
+    WHERE $2 = ANY(l.job_ids) AND e.job_id = $2 AND e.tenant_id = $1
+    ORDER BY 1, 2, 3
+), ended AS (
+    -- The same, cancelled.
+    UPDATE tickwork.execution e SET status = 'cancelled', finished_at = tickwork.clock(), reason = $3
+    FROM running r
+    WHERE e.tenant_id = ANY(ARRAY[r.tenant_id]) AND e.scheduled_for = r.scheduled_for AND e.job_id = r.job_id
+        AND e.status = 'running'
+    RETURNING e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.worker_id
+)
+INSERT INTO tickwork.revocation (tenant_id, scheduled_for, job_id, attempt, worker_id, reason)
+SELECT ended.*, $3 FROM ended
+ON CONFLICT DO NOTHING;
+
+-- name: count_running_of_job
+-- How many executions of a job workers and HTTP targets have.
+SELECT count(*) FROM tickwork.lease l CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
+WHERE $2 = ANY(l.job_ids) AND e.job_id = $2 AND e.tenant_id = $1;

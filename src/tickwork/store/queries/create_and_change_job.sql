@@ -1,12 +1,13 @@
 -- How to read these queries: README.md
 
 -- name: find_tasks
--- How workers described these tasks: the schema of their payloads, and the defaults of their jobs.
-SELECT name, parameters, defaults FROM tickwork.task WHERE tenant_id = $1 AND name = ANY($2::text[]);
+-- How these tasks were described: the schema of their payloads, and the defaults of their jobs.
+SELECT name, parameters, defaults, retired_at IS NOT NULL AS retired, replacement
+FROM tickwork.task WHERE tenant_id = $1 AND name = ANY($2::text[]);
 
 -- name: task_names
--- The names of all tasks that a tenant's workers have offered.
-SELECT name FROM tickwork.task WHERE tenant_id = $1 ORDER BY name LIMIT 1000;
+-- The names of all tasks of a tenant that may get new jobs.
+SELECT name FROM tickwork.task WHERE tenant_id = $1 AND retired_at IS NULL ORDER BY name LIMIT 1000;
 
 -- name: channel_names
 -- The names of all channels of a tenant.

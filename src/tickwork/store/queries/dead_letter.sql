@@ -127,6 +127,24 @@ SELECT
         AS failed_since,
     tickwork.clock() AS now;
 
+-- name: keep_elements
+-- Keeps elements from being cancelled with their fan-out, which is about to run again. Before anything else is locked.
+DELETE FROM tickwork.cancelled_fan_out WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
+
+-- name: elements_cancelled_with
+-- The elements that were cancelled with a fan-out, and whether a worker has yet to stop them.
+SELECT x.scheduled_for, x.id AS job_id, EXISTS (
+        SELECT FROM tickwork.revocation
+        WHERE tenant_id = x.tenant_id AND scheduled_for = x.scheduled_for AND job_id = x.id AND needs_report
+    ) AS being_stopped
+FROM tickwork.job x CROSS JOIN LATERAL (
+    SELECT FROM tickwork.execution
+    WHERE tenant_id = x.tenant_id AND scheduled_for = x.scheduled_for AND job_id = x.id
+        AND status = 'cancelled' AND reason = tickwork.cancelled_with($3)
+    OFFSET 0
+) e
+WHERE x.tenant_id = $1 AND x.element_of = $3 AND x.element_at = $2;
+
 -- name: revive_ended
 -- Makes ended executions wait again, as their jobs are now: with no attempts used, and fenced off from earlier
 -- attempts. They go on waiting for a paused job or for parents.
@@ -151,11 +169,11 @@ WITH remembered AS (
 UPDATE tickwork.execution e
 SET status = 'pending', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL, started_at = NULL,
     finished_at = NULL, result = NULL, reason = NULL, blocked_by = NULL, progress = NULL,
-    lane_id = k.lane_id, priority = k.priority,
+    lane_id = k.lane_id, priority = k.priority, followed = e.followed OR k.followed,
     ready_at = CASE WHEN k.status = 'paused' OR k.depends AND tickwork.awaits_parents(e.job_id, e.scheduled_for)
                     THEN 'infinity' ELSE greatest(k.ready_at, e.scheduled_for) END
 FROM (
-    SELECT $1::int AS tenant_id, k.*, j.lane_id, j.priority, j.status, j.depends
+    SELECT $1::int AS tenant_id, k.*, j.lane_id, j.priority, j.status, j.depends, j.followed
     FROM unnest($2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS k (scheduled_for, job_id, ready_at)
     JOIN tickwork.job j ON j.id = k.job_id
     OFFSET 0

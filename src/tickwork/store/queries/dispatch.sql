@@ -35,18 +35,27 @@ ORDER BY backlog.number;
 
 -- name: pick_ready
 -- Locks waiting executions: of each lane and priority the oldest, up to its quota. Those that have waited for too long
--- to be useful are left for `give_up_unstarted`.
-SELECT e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt, tickwork.micros(e.ready_at),
-    j.task, j.payload, j.target, j.timeout, e.priority,
+-- to be useful are left for `give_up_unstarted`, and those whose job was edited since this began for the next claim.
+-- Those due until $6 get an attempt from $7 on, as `claim` writes it.
+SELECT e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id,
+    CASE WHEN e.scheduled_for <= $6 THEN greatest(e.attempt, $7) ELSE e.attempt END AS attempt,
+    tickwork.micros(e.ready_at), j.task,
+    CASE WHEN e.own_payload THEN (
+        SELECT p.payload FROM tickwork.retry_payload p
+        WHERE p.tenant_id = e.tenant_id AND p.scheduled_for = e.scheduled_for AND p.job_id = e.job_id
+        ORDER BY p.attempt DESC LIMIT 1
+    ) ELSE j.payload END AS payload,
+    j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
     CASE WHEN e.trigger <> 'schedule' THEN '' WHEN j.rule_id IS NULL OR j.depends THEN coalesce(j.trace_origin, '')
     END AS trace_origin
 FROM unnest($1::int[], $2::smallint[], $3::int[], $5::float8[])
     AS backlog (lane_id, priority, quota, start_within)
 CROSS JOIN LATERAL (
-    SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority, trigger
+    SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority, trigger, own_payload
     FROM tickwork.execution
     WHERE lane_id = backlog.lane_id AND priority = backlog.priority AND ready_at <= tickwork.clock() + $4::interval
+        AND (moved_by IS NULL OR pg_visible_in_snapshot(moved_by, pg_current_snapshot()))
         AND (backlog.start_within IS NULL OR trigger NOT IN ('schedule', 'manual')
              OR scheduled_for > tickwork.clock() - make_interval(secs => backlog.start_within)
              OR tickwork.was_tried(tenant_id, scheduled_for, job_id, attempt))
@@ -69,9 +78,11 @@ UPDATE tickwork.execution SET status = 'failed', ready_at = NULL, finished_at = 
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS NULL;
 
 -- name: claim
--- Gives waiting executions to a worker.
+-- Gives waiting executions to a worker. Those due until $5 get an attempt from $6 on: earlier ones may have been given
+-- out by commits that a failover has lost.
 UPDATE tickwork.execution e
-SET status = 'running', worker_id = $4, ready_at = NULL
+SET status = 'running', worker_id = $4, ready_at = NULL,
+    attempt = CASE WHEN e.scheduled_for <= $5 THEN greatest(e.attempt, $6) ELSE e.attempt END
 FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id,
         to_timestamp(tickwork.each($2::bigint[], at) / 1e6::float8) AS scheduled_for, job_id
@@ -84,8 +95,8 @@ WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.scheduled_fo
 -- name: register_worker
 -- Registers a new worker with a lease.
 INSERT INTO tickwork.worker (tenant_id, token, name, host, version, tasks, queues, slots, labels, resources, weights,
-    lease_until, connection, key_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, tickwork.clock() + $12::interval, $13, $14)
+    lease_until, connection, key_id, commands)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, tickwork.clock() + $12::interval, $13, $14, $15)
 RETURNING id, connection;
 
 -- name: offer_tasks
@@ -95,14 +106,15 @@ SELECT $1, * FROM unnest($2::text[], $3::jsonb[], $4::text[], $5::jsonb[])
 ON CONFLICT (tenant_id, name) DO UPDATE
 SET parameters = excluded.parameters, description = excluded.description, defaults = excluded.defaults,
     offered_at = tickwork.clock()
-WHERE (task.parameters, task.description, task.defaults)
+WHERE task.offered_at IS NULL OR (task.parameters, task.description, task.defaults)
     IS DISTINCT FROM (excluded.parameters, excluded.description, excluded.defaults);
 
 -- name: resume_worker
 -- Lets a worker reconnect. What it was given on earlier connections is settled by then. Its token says which worker it
--- is, also when its key was replaced.
+-- is, also when its key was replaced. Its labels and resources may have changed while it was away.
 UPDATE tickwork.worker
-SET connection = connection + 1, key_id = $3, lease_until = tickwork.clock() + $4::interval
+SET connection = connection + 1, key_id = $3, lease_until = tickwork.clock() + $4::interval, labels = $5,
+    resources = $6
 WHERE id = (SELECT id FROM tickwork.worker
             WHERE token = $1 AND tenant_id IS NOT DISTINCT FROM $2 AND ended_at IS NULL FOR UPDATE)
 RETURNING id, connection;
@@ -116,21 +128,33 @@ SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 -- but it was not given to the worker earlier than the lead allows.
 SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
     tickwork.micros(greatest(e.scheduled_for, tickwork.clock() + $2::interval)) AS ready_at,
-    j.task, j.payload, j.target, j.timeout, e.priority,
+    given.task, given.payload, given.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
     CASE WHEN j.rule_id IS NULL THEN j.trace_origin END AS trace_origin
 FROM tickwork.lease l
 CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
+CROSS JOIN LATERAL tickwork.given(e.tenant_id, e.scheduled_for, e.job_id, e.attempt) AS given
 WHERE l.worker_id = $1;
 
 -- name: renew_leases
 -- Extends the leases of workers that sent a heartbeat, unless they have ended, or reconnected since: on the old
--- connection it is not known what they were given on the new one.
-UPDATE tickwork.worker w SET lease_until = tickwork.clock() + $3::interval
-FROM unnest($1::int[], $2::int[]) AS heard (id, connection)
+-- connection it is not known what they were given on the new one. What they measured or changed is in the same row.
+UPDATE tickwork.worker w
+SET lease_until = tickwork.clock() + $3::interval, load = coalesce(heard.load, w.load),
+    labels = coalesce(heard.labels, w.labels), resources = coalesce(heard.resources, w.resources)
+FROM unnest($1::int[], $2::int[], $4::jsonb[], $5::jsonb[], $6::jsonb[])
+    AS heard (id, connection, load, labels, resources)
 WHERE w.id = heard.id AND w.connection = heard.connection AND w.ended_at IS NULL
 RETURNING w.id, w.connection, w.draining;
+
+-- name: disabled_tasks
+-- The tasks of all tenants whose executions wait until the task is enabled.
+SELECT tenant_id, name FROM tickwork.task WHERE disabled_at IS NOT NULL;
+
+-- name: queue_priorities
+-- The queues of all tenants that go before or after those with the priority `normal`.
+SELECT tenant_id, queue, priority FROM tickwork.queue_priority;
 
 -- name: workers_not_ended
 -- Of these workers, those that have not ended.

@@ -139,6 +139,16 @@ INSERT INTO tickwork.job_unended (tenant_id, scheduled_for, job_id)
 SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[])
 ON CONFLICT DO NOTHING;
 
+-- name: is_anything_to_settle
+-- Whether a one-time job became due since the last look, or is to be looked at again.
+SELECT EXISTS (SELECT FROM tickwork.job_unended)
+    OR EXISTS (
+        SELECT FROM tickwork.job j
+        WHERE j.rule_id IS NULL AND (j.scheduled_for, j.id) > (i.settled_time, i.settled_job)
+            AND j.scheduled_for < least(i.indexed_at, tickwork.clock() - $1::interval)
+    ) AS is_any
+FROM tickwork.job_index i;
+
 -- name: settle_due_jobs
 -- Looks at the next one-time jobs that are due: how they ended, by segment. Those that have not are noted.
 WITH seen AS (

@@ -15,7 +15,7 @@ SELECT id, tenant_id, queue, task, placement FROM tickwork.lane WHERE id = ANY($
 -- name: lock_limiters
 -- Locks the limiters of these queues and keys.
 SELECT g.id, g.tenant_id, g.kind, g.name, g.paused, g.max_running, g.rate,
-    greatest(g.used_until, tickwork.clock()) AS used_until, tickwork.clock() AS now
+    greatest(g.used_until, tickwork.clock()) AS used_until, tickwork.clock() AS now, g.max_workers
 FROM unnest($1::int[], $2::text[], $3::text[]) AS wanted (tenant_id, kind, name)
 JOIN tickwork.limiter g ON g.tenant_id = wanted.tenant_id AND g.kind = wanted.kind AND g.name = wanted.name
 ORDER BY g.id
@@ -36,6 +36,14 @@ JOIN tickwork.lease l ON l.id = s.lease_id
 CROSS JOIN LATERAL tickwork.running_of_lease(l, s.first, s.last)
 WHERE s.limiter_id = ANY($1::int[])
 GROUP BY s.limiter_id;
+
+-- name: workers_by_limiter
+-- Which workers have executions that run under each limiter. What an HTTP target has, no worker has (0).
+SELECT DISTINCT s.limiter_id, l.worker_id
+FROM tickwork.slot s
+JOIN tickwork.lease l ON l.id = s.lease_id
+WHERE s.limiter_id = ANY($1::int[]) AND l.worker_id <> 0
+    AND EXISTS (SELECT FROM tickwork.running_of_lease(l, s.first, s.last));
 
 -- name: use_rates
 -- Records until when the rates of limiters are used up.

@@ -44,6 +44,19 @@ USING (
 WHERE l.tenant_id = ANY(ARRAY[old.tenant_id]) AND l.scheduled_for = old.scheduled_for AND l.job_id = old.job_id
     AND l.attempt = old.attempt AND l.first_line = old.first_line;
 
+-- name: insert_usage
+-- Records what the processes of attempts have used, of executions that are still kept. What was reported first stays.
+INSERT INTO tickwork.process_usage (tenant_id, scheduled_for, job_id, attempt, cpu_seconds, peak_memory)
+SELECT used.*
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::float8[], $6::bigint[])
+    AS used (tenant_id, scheduled_for, job_id, attempt, cpu_seconds, peak_memory)
+CROSS JOIN LATERAL (
+    SELECT FROM tickwork.execution e
+    WHERE e.tenant_id = used.tenant_id AND e.scheduled_for = used.scheduled_for AND e.job_id = used.job_id
+    OFFSET 0
+) kept
+ON CONFLICT DO NOTHING;
+
 -- name: set_progress
 -- Records the progress of running attempts and when they started, and returns those that another transaction has
 -- locked. It waits for no row, so it cannot be part of a deadlock.

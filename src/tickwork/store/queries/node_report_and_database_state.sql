@@ -14,6 +14,10 @@ ON CONFLICT (id) DO UPDATE SET
     database_latency = excluded.database_latency, fired_at = excluded.fired_at, problems = excluded.problems
 RETURNING seen_at, (SELECT before.seen_at FROM before);
 
+-- name: note_alive
+-- Notes that a node is alive, for whoever restores this database and must know how far its data reach.
+UPDATE tickwork.cluster SET alive_at = tickwork.clock();
+
 -- snippet: write_events_of_told
 -- Writes an event of each node in `told`, for the operators. Its kind is $1.
     INSERT INTO tickwork.new_event (tenant_id, kind, detail)

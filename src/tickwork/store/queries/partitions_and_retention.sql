@@ -6,6 +6,13 @@ SELECT substring(c.relname FROM '\d+$') AS label
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = 'tickwork.execution'::regclass;
 
+-- name: incomplete_partitions
+-- The days and months for which one of these tables has no partition yet, because it is newer than they are.
+SELECT DISTINCT substring(c.relname FROM '\d+$') AS label
+FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid CROSS JOIN unnest($1::text[]) AS t (name)
+WHERE i.inhparent = 'tickwork.execution'::regclass
+    AND to_regclass('tickwork.' || t.name || '_' || substring(c.relname FROM '\d+$')) IS NULL;
+
 -- name: lock_partitions
 -- Lets one node at a time create and drop partitions.
 SELECT pg_advisory_xact_lock(hashtextextended('tickwork partitions', 0));
@@ -61,6 +68,31 @@ DELETE FROM tickwork.awaited WHERE ctid = ANY(ARRAY(
 DELETE FROM tickwork.dead_letter WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM tickwork.dead_letter WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
 
+-- name: forget_attempt_versions
+-- Deletes which version of their job attempts had whose executions are about to be dropped.
+DELETE FROM tickwork.attempt_version WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM tickwork.attempt_version WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
+
+-- name: forget_retry_payloads
+-- Deletes the payloads of retries whose executions are about to be dropped.
+DELETE FROM tickwork.retry_payload WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM tickwork.retry_payload WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
+
+-- name: forget_job_versions
+-- Deletes what jobs were before they were edited long ago, unless an attempt is known to have had it.
+DELETE FROM tickwork.job_version v
+WHERE v.until < tickwork.clock() - $1::interval AND NOT EXISTS (
+    SELECT FROM tickwork.attempt_version a WHERE a.job_id = v.job_id AND a.version = v.version OFFSET 0);
+
+-- name: forget_purges
+-- Deletes that jobs were purged long ago.
+DELETE FROM tickwork.purge WHERE ended_at < tickwork.clock() - $1::interval AND swept;
+
+-- name: forget_usage
+-- Deletes what attempts have used whose executions are about to be dropped.
+DELETE FROM tickwork.process_usage WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM tickwork.process_usage WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
+
 -- name: forget_backfills
 -- Deletes backfills that ended long ago.
 DELETE FROM tickwork.backfill WHERE ended_at < tickwork.clock() - $1::interval;
@@ -101,5 +133,8 @@ WITH gone AS (
 ), heartbeats AS (
     -- Their heartbeat URLs, deleted.
     DELETE FROM tickwork.heartbeat WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
+), versions AS (
+    -- What they were before they were edited, deleted.
+    DELETE FROM tickwork.job_version WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
 )
 DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone));

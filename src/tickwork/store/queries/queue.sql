@@ -6,6 +6,8 @@ SELECT name FROM (
     SELECT queue AS name FROM tickwork.lane WHERE tenant_id = $1 AND queue > $2
     UNION
     SELECT name FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name > $2
+    UNION
+    SELECT queue FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue > $2
 ) known
 ORDER BY name
 LIMIT $3;
@@ -13,12 +15,16 @@ LIMIT $3;
 -- name: is_queue
 -- Whether a job has named the queue, or it has settings.
 SELECT EXISTS (SELECT FROM tickwork.lane WHERE tenant_id = $1 AND queue = $2)
-    OR EXISTS (SELECT FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name = $2) AS known;
+    OR EXISTS (SELECT FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name = $2)
+    OR EXISTS (SELECT FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue = $2) AS known;
 
 -- name: queue_settings
 -- The settings of those of a tenant's queues that have any.
-SELECT name, paused, max_running, rate, max_backlog FROM tickwork.limiter
-WHERE tenant_id = $1 AND kind = 'queue' AND name = ANY($2::text[]);
+SELECT coalesce(g.name, p.queue) AS name, coalesce(g.paused, false) AS paused, g.max_running, g.rate, g.max_backlog,
+    g.max_workers, coalesce(p.priority, 2) AS priority
+FROM (SELECT * FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name = ANY($2::text[])) g
+FULL JOIN (SELECT * FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue = ANY($2::text[])) p
+    ON p.queue = g.name;
 
 -- name: queue_backlogs
 -- The lanes and priorities of queues in which an execution is due, and for how long the oldest has waited.
@@ -72,12 +78,22 @@ GROUP BY l.queue;
 
 -- name: set_queue
 -- Sets the limits of a queue. Under a faster rate nothing waits for what was used up under the slower one.
-INSERT INTO tickwork.limiter AS g (tenant_id, kind, name, max_running, rate, max_backlog)
-VALUES ($1, 'queue', $2, $3, $4, $5)
+INSERT INTO tickwork.limiter AS g (tenant_id, kind, name, max_running, rate, max_backlog, max_workers)
+VALUES ($1, 'queue', $2, $3, $4, $5, $7)
 ON CONFLICT (tenant_id, kind, name) DO UPDATE
 SET max_running = excluded.max_running, rate = excluded.rate, max_backlog = excluded.max_backlog,
+    max_workers = excluded.max_workers,
     used_until = least(g.used_until, tickwork.clock() + $6::interval), updated_at = tickwork.clock()
 RETURNING g.id;
+
+-- name: set_queue_priority
+-- Sets the priority of a queue among the others.
+INSERT INTO tickwork.queue_priority (tenant_id, queue, priority) VALUES ($1, $2, $3)
+ON CONFLICT (tenant_id, queue) DO UPDATE SET priority = excluded.priority;
+
+-- name: drop_queue_priority
+-- Gives a queue the priority `normal`, as those have that nobody has set.
+DELETE FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue = $2;
 
 -- name: pause_queue
 -- Pauses a queue. It waits for transactions that are giving out executions of the queue: they lock its row.
@@ -93,7 +109,7 @@ WHERE tenant_id = $1 AND kind = 'queue' AND name = $2;
 -- Deletes the row of a queue that has no settings, so that claiming need not look at it.
 DELETE FROM tickwork.limiter
 WHERE tenant_id = $1 AND kind = 'queue' AND name = $2 AND NOT paused
-    AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL;
+    AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL AND max_workers IS NULL;
 
 -- name: drop_slots
 -- Deletes the slots of a limiter, to count them again.
@@ -120,7 +136,7 @@ WHERE g.kind = 'queue' AND g.max_backlog IS NOT NULL;
 
 -- name: backlogs
 -- How much waits in the queues with a limit on that, and how much is about to be added to each, given the lane of each
--- addition. Nothing is counted beyond the limit.
+-- addition. Nothing is counted beyond the limit. A fan-out does not count: its elements do, once there are any.
 SELECT g.name AS queue, g.max_backlog, wanted.lanes, wanted.coming, (
     SELECT count(*) FROM (
         SELECT FROM tickwork.lane l
@@ -130,7 +146,7 @@ SELECT g.name AS queue, g.max_backlog, wanted.lanes, wanted.coming, (
             WHERE e.lane_id = l.id AND e.priority = level.priority AND e.ready_at <= tickwork.clock() + $2::interval
             LIMIT g.max_backlog
         ) waiting
-        WHERE l.tenant_id = g.tenant_id AND l.queue = g.name
+        WHERE l.tenant_id = g.tenant_id AND l.queue = g.name AND l.placement NOT LIKE '%"fans_out":true%'
         LIMIT g.max_backlog
     ) counted) AS depth
 FROM (

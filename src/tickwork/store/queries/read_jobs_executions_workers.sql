@@ -76,14 +76,18 @@ SELECT attempt, outcome::text AS outcome, worker_id, started_at, finished_at, er
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
 ORDER BY attempt;
 
+-- name: usage_of_attempts
+-- What the processes of the attempts at one execution have used.
+SELECT attempt, cpu_seconds, peak_memory FROM tickwork.process_usage
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
+
 -- name: worker_names
 -- The names of workers, and until when their leases were valid.
 SELECT id, name, lease_until FROM tickwork.worker WHERE id = ANY($1::int[]);
 
--- name: workers
--- One page of a tenant's workers and the built-in ones, newest first. Those that only deliver notifications ($5) are no
--- concern of users.
-SELECT w.*, tickwork.clock() AS now,
+-- snippet: usage_of_worker
+-- What a worker has now, beside what its row says.
+    tickwork.clock() AS now,
     (SELECT coalesce(sum(cardinality(job_ids)), 0) FROM tickwork.lease WHERE worker_id = w.id) AS holding,
     (SELECT jsonb_object_agg(used.name, used.amount) FROM (
         SELECT need.key AS name, sum(need.value::float8) AS amount
@@ -94,17 +98,61 @@ SELECT w.*, tickwork.clock() AS now,
         WHERE l.worker_id = w.id AND w.resources <> '{}'
         GROUP BY need.key
     ) used) AS resources_used
-FROM tickwork.worker w
-WHERE (w.tenant_id = $1 OR w.tenant_id IS NULL) AND w.id < $2 AND ($4::int IS NULL OR w.id = $4)
-    AND (w.tenant_id IS NOT NULL OR w.tasks <> ARRAY[$5::text])
-    AND (w.ended_at IS NULL OR w.ended_at > tickwork.clock() - interval '1 day')
-ORDER BY w.id DESC
-LIMIT $3;
 
--- name: tasks
--- The tasks of a tenant, with the live workers that offer them.
-SELECT t.name, t.parameters, t.description, t.defaults,
-    ARRAY(SELECT w.id FROM tickwork.worker w
-          WHERE w.tenant_id = t.tenant_id AND w.ended_at IS NULL AND t.name = ANY(w.tasks) ORDER BY w.id) AS workers
-FROM tickwork.task t WHERE t.tenant_id = $1
-ORDER BY t.name;
+-- snippet: visible_to_tenant
+-- That a worker is one of the tenant $1, or a built-in one. Those that only deliver notifications ($2) are no concern
+-- of users.
+    (w.tenant_id = $1 OR w.tenant_id IS NULL) AND (w.tenant_id IS NOT NULL OR w.tasks <> ARRAY[$2::text])
+    AND (w.ended_at IS NULL OR w.ended_at > tickwork.clock() - interval '1 day')
+
+-- snippet: matches_filter
+-- That a worker has the status $3, serves the queue $4, offers the task $5, has the labels $6 and $7, the host $8 and
+-- the version $9, and names $10 somewhere, each if it is given.
+    ($3::text IS NULL
+     OR $3 = CASE WHEN w.ended_at IS NOT NULL OR w.lease_until <= tickwork.clock() - interval '1 second' THEN 'offline'
+                  WHEN w.draining THEN 'draining' ELSE 'online' END)
+    AND ($4::text IS NULL OR w.queues = '{}' OR $4 = ANY(w.queues))
+    AND ($5::text IS NULL OR $5 = ANY(w.tasks))
+    AND w.labels @> $6::jsonb AND w.labels ?& $7::text[]
+    AND ($8::text IS NULL OR w.host = $8) AND ($9::text IS NULL OR w.version = $9)
+    AND ($10::text IS NULL OR strpos(
+            lower(concat_ws(' ', w.name, w.host, array_to_string(w.tasks, ' '), w.labels::text)), lower($10)) > 0)
+
+-- name: worker
+-- One worker of a tenant, or a built-in one.
+SELECT w.*,
+-- include: usage_of_worker
+FROM tickwork.worker w
+WHERE
+-- include: visible_to_tenant
+    AND w.id = $3;
+
+-- name: newest_workers
+-- One page of workers, the newest first.
+SELECT w.*,
+-- include: usage_of_worker
+FROM (
+    SELECT * FROM tickwork.worker w
+    WHERE
+-- include: visible_to_tenant
+        AND
+-- include: matches_filter
+        AND w.id < $11
+    ORDER BY w.id DESC LIMIT $12
+) w
+ORDER BY w.id DESC;
+
+-- name: workers_by_name
+-- One page of workers by name, those of the same name by age.
+SELECT w.*,
+-- include: usage_of_worker
+FROM (
+    SELECT * FROM tickwork.worker w
+    WHERE
+-- include: visible_to_tenant
+        AND
+-- include: matches_filter
+        AND (w.name, w.id) > ($11::text, $12::int)
+    ORDER BY w.name, w.id LIMIT $13
+) w
+ORDER BY w.name, w.id;

@@ -1,14 +1,18 @@
 -- How to read these queries: README.md
 
 -- name: heartbeat
--- Extends the lease of a REST worker, unless it has ended.
-UPDATE tickwork.worker SET lease_until = tickwork.clock() + $4::interval
+-- Extends the lease of a REST worker, unless it has ended, and writes what it measured and changed.
+UPDATE tickwork.worker
+SET lease_until = tickwork.clock() + $4::interval, load = coalesce($5::jsonb, load),
+    labels = coalesce($6::jsonb, labels), resources = coalesce($7::jsonb, resources)
 WHERE tenant_id = $1 AND id = $3 AND connection = 0 AND ended_at IS NULL AND coalesce(key_id, $2) = $2
 RETURNING draining;
 
 -- name: why_refused
--- Why a heartbeat found no worker. A worker without a key may be used with any key of its tenant.
-SELECT tenant_id IS NULL AS built_in, connection > 0 AS connected, coalesce(key_id <> $3, false) AS foreign
+-- Why a heartbeat found no worker. A worker without a key may be used with any key of its tenant. The workers of a
+-- database that was restored count as connected until they are ended, but have no lease.
+SELECT tenant_id IS NULL AS built_in, connection > 0 AND lease_until > tickwork.clock() AS connected,
+    coalesce(key_id <> $3, false) AS foreign
 FROM tickwork.worker
 WHERE (tenant_id = $1 OR tenant_id IS NULL) AND id = $2;
 
@@ -21,13 +25,14 @@ FOR NO KEY UPDATE;
 -- name: running_on_rest_worker
 -- What a REST worker has, one execution to each lease, with all that is needed to run it.
 SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
-    tickwork.micros(e.scheduled_for) AS ready_at, j.task, j.payload, j.target, j.timeout, e.priority,
+    tickwork.micros(e.scheduled_for) AS ready_at, given.task, given.payload, given.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
     CASE WHEN j.rule_id IS NULL THEN j.trace_origin END AS trace_origin,
     e.started_at IS NOT NULL AS begun
 FROM tickwork.lease l
 CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
+CROSS JOIN LATERAL tickwork.given(e.tenant_id, e.scheduled_for, e.job_id, e.attempt) AS given
 WHERE l.worker_id = $1
 ORDER BY l.id;
 

@@ -248,14 +248,15 @@ SELECT id AS tenant_id FROM tickwork.tenant ORDER BY 1;
 
 -- name: count_slice
 -- Counts some of a tenant's executions that are due up to $4, after the one due at $2 of the job $3: which were fired,
--- started and completed in the minute $5. What completes more than $6 after its due time is counted when it does. One
--- that was stopped before its due time was not fired. The last row says up to where they go.
+-- started and completed in the minute $5. What completes more than $6 after its due time is counted when it does, and
+-- so is what completes without a worker. One that was stopped before its due time was not fired. The last row says up
+-- to where they go.
 WITH slice AS MATERIALIZED (
     -- The executions.
     SELECT scheduled_for, job_id, lane_id, attempt, started_at, finished_at,
         trigger <> 'backfill' AND scheduled_for >= $5 AND scheduled_for < $5::timestamptz + interval '1 minute'
             AND (finished_at IS NULL OR finished_at > scheduled_for - interval '1 second') AS was_fired,
-        status = 'completed' AND finished_at <= scheduled_for + $6::interval AS is_counted
+        status = 'completed' AND finished_at <= scheduled_for + $6::interval AND worker_id IS NOT NULL AS is_counted
     FROM tickwork.execution
     WHERE tenant_id = $1 AND scheduled_for >= $2 AND scheduled_for < $4 AND (scheduled_for, job_id) > ($2, $3)
     ORDER BY tenant_id, scheduled_for, job_id

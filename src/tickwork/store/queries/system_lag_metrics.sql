@@ -3,7 +3,7 @@
 -- name: system_state
 -- What the metrics say about the whole system: how late the oldest due rule is, for how long the oldest event has had
 -- no number, and the oldest after it has waited for the notifier, how many dead letters users have up to a limit, how
--- many workers of users live, and when the next API key in use expires.
+-- many workers of users live, when the next API key in use expires, and how many connections the server has and allows.
 SELECT
     (
         SELECT greatest(extract(epoch FROM tickwork.clock() - next_at), 0)::float8 FROM tickwork.rule
@@ -26,4 +26,7 @@ SELECT
         SELECT extract(epoch FROM min(expires_at) - tickwork.clock())::float8 FROM tickwork.api_key
         WHERE revoked_at IS NULL AND expires_at > tickwork.clock()
             AND last_used_at > tickwork.clock() - interval '7 days'
-    ) AS key_expires_in;
+    ) AS key_expires_in,
+    (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        AS connections_allowed;

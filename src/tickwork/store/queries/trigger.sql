@@ -1,5 +1,9 @@
 -- How to read these queries: README.md
 
+-- name: is_any_rule_due
+-- Whether the time of any rule has come: most of the times that a node looks, it has not.
+SELECT EXISTS (SELECT FROM tickwork.rule WHERE next_at <= tickwork.clock() + $1::interval) AS is_any;
+
 -- name: take_due_rules
 -- Locks rules whose time has come and which nobody else has locked: some that are late and as many that are on time, so
 -- that working off an outage never delays the present.
@@ -68,7 +72,7 @@ ORDER BY r.number, j.priority, j.id;
 -- skipped. Times come in microseconds, which are cheaper to send than dates.
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, worker_id, ready_at, finished_at,
-     blocked_by, reason, followed)
+     blocked_by, reason, followed, attempt)
 SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'schedule',
     CASE WHEN reason IS NOT NULL THEN 'skipped' WHEN worker_id IS NOT NULL THEN 'running'
          ELSE 'pending' END::tickwork.execution_status,
@@ -76,15 +80,16 @@ SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'sc
     CASE WHEN reason IS NULL AND worker_id IS NULL
          THEN CASE WHEN blocked_by IS NULL THEN to_timestamp(ready / 1e6::float8) ELSE 'infinity' END END,
     CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
-    blocked_by, reason, followed
+    blocked_by, reason, followed, attempt
 FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
         tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
         tickwork.each($6::bigint[], ready) AS ready, tickwork.each($7::int[], worker_id) AS worker_id,
-        blocked_by, reason, tickwork.each($10::boolean[], followed) AS followed
+        blocked_by, reason, tickwork.each($10::boolean[], followed) AS followed,
+        tickwork.each($11::int[], attempt) AS attempt
     FROM unnest($1::int[], $2::bigint[], $3::text::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
-                $8::timestamptz[], $9::text[], $10::boolean[])
-        AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason, followed)
+                $8::timestamptz[], $9::text[], $10::boolean[], $11::int[])
+        AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason, followed, attempt)
 ) c;
 
 -- name: give_up_unstarted

@@ -39,7 +39,8 @@ WHERE h.tenant_id = $1 AND h.destination = $2 AND h.priority = $3 AND h.schedule
 
 -- name: limiters_of_lane
 -- The limiters of a queue and of keys.
-SELECT g.id, g.kind, g.name, g.paused, g.max_running, g.rate, greatest(g.used_until, tickwork.clock()) AS used_until
+SELECT g.id, g.kind, g.name, g.paused, g.max_running, g.rate, g.max_workers,
+    greatest(g.used_until, tickwork.clock()) AS used_until
 FROM tickwork.limiter g
 WHERE g.tenant_id = $1 AND (g.kind = 'queue' AND g.name = $2 OR g.kind = 'key' AND g.name = ANY($3::text[]));
 
@@ -53,12 +54,24 @@ WHERE s.limiter_id = $1
 LIMIT $2;
 
 -- name: candidate_workers
--- Live workers that may serve a tenant, those that offer a task first.
-SELECT w.id, w.name, w.draining, w.queues, w.labels, w.resources, w.slots, $2::text = ANY(w.tasks) AS offers_task
+-- Live workers that may serve a tenant, those that offer a task or run commands first.
+SELECT w.id, w.name, w.draining, w.queues, w.labels, w.resources, w.slots, w.commands,
+    $2::text = ANY(w.tasks) AS offers_task
 FROM tickwork.worker w
 WHERE w.ended_at IS NULL AND w.lease_until > tickwork.clock() AND (w.tenant_id = $1 OR w.tenant_id IS NULL)
-ORDER BY offers_task DESC, w.id
+ORDER BY offers_task DESC, w.commands = '{}', w.id
 LIMIT $3;
+
+-- name: task_state
+-- Whether a task is known or disabled, and why the payload of a job does not fit it.
+SELECT t.name IS NOT NULL AS is_known, t.disabled_at, t.disabled_by, t.disabled_reason,
+    (SELECT mismatch FROM tickwork.unchecked_job WHERE job_id = $3) AS mismatch
+FROM (SELECT) always LEFT JOIN tickwork.task t ON t.tenant_id = $1 AND t.name = $2;
+
+-- name: last_seen
+-- Until when the latest worker of this name had a lease.
+SELECT max(lease_until) AS lease_until FROM tickwork.worker
+WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = $2;
 
 -- name: running_by_worker
 -- What workers have, by the placement of its lanes.

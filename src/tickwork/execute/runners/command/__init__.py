@@ -1,0 +1,1 @@
+"""Runs commands: programs that a worker allows."""

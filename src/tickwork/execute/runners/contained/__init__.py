@@ -1,0 +1,1 @@
+"""Runs processes within limits, and ends them with all that they start."""

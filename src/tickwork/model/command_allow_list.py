@@ -1,0 +1,58 @@
+"""Which programs a worker runs: the patterns of its own list, matched with the first word of a command.
+
+A pattern without a slash matches programs by name, which the worker looks up in its own PATH. A pattern with a slash
+matches absolute paths. A star matches any characters but a slash, a question mark one. Only the program is matched, as
+the job writes it: symbolic links are not followed, and an allowed program takes any arguments.
+
+Shells, interpreters and programs that start others can run anything. Only a pattern that names one without a star
+allows it.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Annotated
+
+from msgspec import Meta
+
+_ABSOLUTE = "such as /usr/local/bin/backup-db, or only backup-db to look it up in the worker's PATH"
+_LONGEST = 1024
+MOST_PATTERNS = 100
+Pattern = Annotated[str, Meta(min_length=1, max_length=_LONGEST)]
+
+_RUNS_ANYTHING = re.compile(
+    r"(ba|da|a|z|k|mk|pdk|c|tc|fi|r|rba|po?)?sh|pwsh|busybox|toybox"
+    r"|(python|pypy|perl|ruby|node|nodejs|php|lua|tclsh|wish|Rscript|java|deno|bun|guile)[0-9.]*"
+    r"|env|xargs|nohup|nice|ionice|timeout|setsid|stdbuf|time|watch|flock|script|unshare|nsenter|chroot|strace|gdb"
+    r"|sudo|doas|su|runuser|pkexec|ssh|systemd-run|at|batch|make|awk|gawk|mawk|nawk|sed|find|expect|parallel"
+    r"|vi|vim|nvim|emacs|ed|docker|podman|kubectl|ld\.so|ld-linux.*"
+)
+
+
+def program_problem(program: str) -> tuple[str, str] | None:
+    """What is wrong with the program of a command, and how to write it."""
+    if not program or len(program) > _LONGEST or "\0" in program:
+        return "is not the name of a program", _ABSOLUTE
+    if "/" not in program:
+        return ("is not the name of a program", _ABSOLUTE) if program in (".", "..") else None
+    parts = program.split("/")
+    if parts[0] or any(part in ("", ".", "..") for part in parts[1:]):
+        return "must be a name, or an absolute path without . and ..", _ABSOLUTE
+    return None
+
+
+def allows(patterns: Iterable[str], program: str) -> bool:
+    """Whether one of a worker's patterns allows the program of a command."""
+    if program_problem(program):
+        return False
+    named_only = _RUNS_ANYTHING.fullmatch(program.rpartition("/")[2]) is not None
+    return any(
+        pattern == program if named_only else _expression(pattern).fullmatch(program) is not None
+        for pattern in patterns
+    )
+
+
+@lru_cache(maxsize=1024)
+def _expression(pattern: str) -> re.Pattern[str]:
+    parts = {"*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(parts.get(each, re.escape(each)) for each in pattern), re.DOTALL)

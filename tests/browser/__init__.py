@@ -1,0 +1,1 @@
+"""In one package, so that its files share a Chromium."""
