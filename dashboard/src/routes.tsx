@@ -2,7 +2,10 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet,
 import { basePath } from "./api/client";
 import { queryClient } from "./api/queryClient";
 import { meQuery } from "./api/session";
+import { executionListQuery } from "./executions/executionListQuery";
+import { jobListQuery } from "./jobs/jobListQuery";
 import { parseSearch, stringifySearch, textParams } from "./list/searchParams";
+import { prefetchList } from "./list/usePagedList";
 import { NotFound } from "./pages/NotFound";
 import { PageFailed } from "./pages/PageFailed";
 import { SignedIn } from "./shell/SignedIn";
@@ -60,6 +63,8 @@ const jobList = createRoute({
   validateSearch: textParams(
     "q", "status", "health", "task", "queue", "priority", "tag", "owner", "next", "recurring", "due_after", "due_before", "sort",
   ),
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => prefetchList(jobListQuery(deps)),
   component: lazyRouteComponent(() => import("./pages/JobsPage")),
 });
 
@@ -92,6 +97,8 @@ const executionList = createRoute({
     "status", "waiting_for", "job", "task", "queue", "worker", "tag", "since", "until", "error",
     "timed_out", "retrying", "blocked", "not_taken", "longer_than", "later_than", "sort",
   ),
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => prefetchList(executionListQuery(deps)),
   component: lazyRouteComponent(() => import("./pages/ExecutionsPage")),
 });
 
@@ -254,8 +261,16 @@ const workers = createRoute({
   getParentRoute: () => inside,
   path: "/workers",
   staticData: { crumb: "Workers" },
-  validateSearch: textParams("q", "status", "worker"),
+  validateSearch: textParams("q", "status", "worker", "queue", "task", "label", "host", "version", "sort"),
   component: lazyRouteComponent(() => import("./pages/WorkersPage")),
+});
+
+const tasks = createRoute({
+  getParentRoute: () => inside,
+  path: "/tasks",
+  staticData: { crumb: "Tasks" },
+  validateSearch: textParams("q", "state"),
+  component: lazyRouteComponent(() => import("./pages/TasksPage")),
 });
 
 const breakers = createRoute({
@@ -304,6 +319,7 @@ const tree = root.addChildren([
     channels.addChildren([channelList, newChannel, channel]),
     queues,
     workers,
+    tasks,
     breakers,
     cluster,
     events,
@@ -320,3 +336,8 @@ export const router = createRouter({
   defaultErrorComponent: PageFailed,
   scrollRestoration: true,
 });
+
+/** Loads the code of the page that is opened first while the server says who is signed in. */
+export function loadFirstPage() {
+  for (const { routeId } of router.matchRoutes(router.latestLocation)) void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
+}

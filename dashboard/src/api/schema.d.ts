@@ -192,6 +192,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/callbacks/{id}/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the target of an HTTP job what the attempts of its execution have stored
+         * @description Answers without a key.
+         */
+        get: operations["recall_by_target"];
+        put?: never;
+        /**
+         * Store what the target of an HTTP job has done, for the attempts after this one. Counts as a heartbeat
+         * @description A step is stored once: repeating it changes nothing, and another result under its name is refused. A state replaces those of the attempt with a lower `number`. Answers without a key.
+         */
+        post: operations["checkpoint_of_target"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/callbacks/{id}/complete": {
         parameters: {
             query?: never;
@@ -373,6 +397,66 @@ export interface paths {
          * @description Nodes report themselves every 5 seconds. A node that was not seen for 20 seconds, or that looked for nothing due for so long, is `silent`; after an hour it is no longer listed. The cluster serves every tenant, so the key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
          */
         get: operations["get_cluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cluster/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause the cluster: on all nodes nothing fires, and nothing is handed over, until it is resumed
+         * @description Nodes notice within a second. Attempts that workers have go on and are recorded, and the API answers as usual. The pause outlives the nodes. Repeating the request changes nothing. The key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
+         */
+        post: operations["pause_cluster"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cluster/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused cluster, and choose what becomes of what was missed, interrupted or is overdue
+         * @description `missed`: due times that passed run by each job's own policy (`catch_up`), or none of them does (`skip`). `running`: executions on workers without a lease are treated as each job says (`on_worker_lost`), or all of them run again (`retry`) or are cancelled (`cancel`). `overdue`: what is due and was not handed over runs (`run`), or is cancelled (`cancel`). If there is too much for one request, the answer says `"resumed": false`: repeat it. The key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
+         */
+        post: operations["resume_cluster"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cluster/resume-report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what there is to decide before the cluster is resumed
+         * @description Jobs that were due meanwhile, executions that were running on workers without a lease, and executions that are due. What was created, changed or ended after the data of a restored database is not known. The key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
+         */
+        get: operations["get_resume_report"];
         put?: never;
         post?: never;
         delete?: never;
@@ -611,11 +695,40 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel an execution: a pending one never starts, a running one is stopped
+         * Cancel an execution: a pending one never starts, a running one is stopped. That of a fan-out takes its elements
+         *     with it: they are cancelled within a moment
          * @description Needs a key with the scope `write`.
          */
         post: operations["cancel_execution"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executions/{id}/checkpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what the attempts of an execution have stored: the steps that are done, and the latest state
+         * @description The next attempt goes on from there, also when somebody retries or redrives the execution. Needs a key with the scope `read`.
+         */
+        get: operations["get_checkpoint"];
+        put?: never;
+        /**
+         * Store steps that are done, a new state, or both, for the attempts after this one
+         * @description A step is stored once: repeating it changes nothing, and another result under its name is refused. A state replaces those of the attempt with a lower `number`. Needs a key with the scope `worker`.
+         */
+        post: operations["store_checkpoint"];
+        /**
+         * Delete what the attempts of an execution have stored, so that its next attempt starts from the beginning
+         * @description Not while an attempt runs, and not of an execution that has completed. Retry one that failed or was cancelled after this. Needs a key with the scope `write`.
+         */
+        delete: operations["delete_checkpoint"];
         options?: never;
         head?: never;
         patch?: never;
@@ -655,6 +768,26 @@ export interface paths {
          * @description Needs a key with the scope `worker`.
          */
         post: operations["fail_execution"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executions/{id}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what an attempt ran with: task, payload and HTTP call, also when the job was edited since
+         * @description If the attempt has not begun, it is what it would get now. `source` says whether that is the job as it is now, an earlier version of it, or a payload that somebody gave to the execution when retrying it. Needs a key with the scope `read`.
+         */
+        get: operations["get_input"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -701,6 +834,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executions/{id}/recall": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show a worker what the attempts of an execution have stored, so that its attempt goes on from there
+         * @description Nothing is stored before the first attempt, so only a later one needs this. Needs a key with the scope `worker`.
+         */
+        post: operations["recall_checkpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/executions/{id}/retry": {
         parameters: {
             query?: never;
@@ -712,7 +865,7 @@ export interface paths {
         put?: never;
         /**
          * Run an execution that failed or was cancelled again: the same execution, with new attempts
-         * @description Needs a key with the scope `write`.
+         * @description With `payload`, these attempts get it instead of the job's payload, which stays as it is. It is checked as the job's own would be. The event `execution.edited` says who changed what. Needs a key with the scope `write`.
          */
         post: operations["retry_execution"];
         delete?: never;
@@ -796,7 +949,7 @@ export interface paths {
         put?: never;
         /**
          * Create a job
-         * @description Without a schedule the job is due at once. The answer shows how the schedule was understood. `priority`, `queue`, `timeout` and the fields of `retry` default to what the task's workers announced, if they did. If the job is due only once, `execution_id` names its execution. With `wait` the answer comes when that execution has ended or the wait is over, and shows it as `execution`; the job is created even if the answer is lost. Needs a key with the scope `write`.
+         * @description Without a schedule the job is due at once. The answer shows how the schedule was understood. `priority`, `queue`, `timeout` and the fields of `retry` default to what the task's workers announced, if they did. A task that no worker has offered and nobody has declared is an error, unless `unknown_task` is `wait`: then the executions wait for it, and the payload is checked when the task becomes known. If the job is due only once, `execution_id` names its execution. With `wait` the answer comes when that execution has ended or the wait is over, and shows it as `execution`; the job is created even if the answer is lost. Needs a key with the scope `write`.
          */
         post: operations["create_job"];
         delete?: never;
@@ -820,8 +973,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Cancel a job: it has no further executions
-         * @description Needs a key with the scope `write`.
+         * Cancel a job, or delete it for good
+         * @description A cancelled job has no further executions; those that wait are cancelled, a fan-out with its elements. What runs goes on, unless `running=cancel`: then it is cancelled in the same transaction, and its workers are told to stop it. The request can be repeated. With `purge=true` the job is deleted, too, with its executions, attempts, logs, dead letters, events and notifications. That needs the scope `admin`, and is refused while something of the job runs, unless `running=cancel`, or while other jobs depend on it. The answer is 200 when everything is gone, and 202 when the rest is deleted in the background: see GET /jobs/{id}/purge. The key of the job is free at once. Statistics keep their counts. Needs a key with the scope `write`.
          */
         delete: operations["cancel_job"];
         options?: never;
@@ -1013,6 +1166,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{id}/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how far the purge of a job has come
+         * @description It is known for as long as the history is kept. The job is named by its id: its key is free. Needs a key with the scope `read`.
+         */
+        get: operations["get_purge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{id}/resume": {
         parameters: {
             query?: never;
@@ -1064,7 +1237,7 @@ export interface paths {
         put?: never;
         /**
          * Run a job now, whatever its schedule
-         * @description It runs even if another execution of the job has not ended, unless `overlap` says otherwise. With `wait` the answer comes when the execution has ended or the wait is over. Needs a key with the scope `write`.
+         * @description It runs even if another execution of the job has not ended, unless `overlap` says otherwise. With `worker` it waits for the worker of that name, whatever others could run it. With `wait` the answer comes when the execution has ended or the wait is over. Needs a key with the scope `write`.
          */
         post: operations["run_job"];
         delete?: never;
@@ -1104,7 +1277,7 @@ export interface paths {
         put?: never;
         /**
          * Run, pause, resume, cancel or tag all jobs that match a filter, up to `limit` of them per request
-         * @description With `dry_run` the answer only says how many match; if not `exact`, at least so many. Otherwise repeat the request with `cursor` set to `next_cursor` until that is null. A job that an action does not work on is listed in `failed` and does not stop the others. `delete` does the same as `cancel` and as DELETE /jobs/{id}. A request whose answer was lost can be repeated; for `run`, with the same `Idempotency-Key`, so that no job runs twice. Needs a key with the scope `write`.
+         * @description With `dry_run` the answer only says how many match; if not `exact`, at least so many. Otherwise repeat the request with `cursor` set to `next_cursor` until that is null. A job that an action does not work on is listed in `failed` and does not stop the others. `delete` does the same as `cancel` and as DELETE /jobs/{id}; with `running: cancel`, what runs of the jobs is stopped, too. A request whose answer was lost can be repeated; for `run`, with the same `Idempotency-Key`, so that no job runs twice. Needs a key with the scope `write`.
          */
         post: operations["change_jobs"];
         delete?: never;
@@ -1574,8 +1747,8 @@ export interface paths {
          */
         get: operations["get_queue"];
         /**
-         * Set all limits of a queue
-         * @description A limit that is left out is removed. Limits may be set before the first job names the queue; a paused queue stays paused. Needs a key with the scope `write`.
+         * Set all limits of a queue, and its priority among the queues
+         * @description A limit that is left out is removed, and the priority becomes `normal`. Limits may be set before the first job names the queue; a paused queue stays paused. Needs a key with the scope `write`.
          */
         put: operations["set_queue"];
         post?: never;
@@ -1737,12 +1910,96 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List tasks with their parameters and the workers that offer them
+         * List tasks with their state, their parameters and the workers that offer them
          * @description Needs a key with the scope `read`.
          */
         get: operations["list_tasks"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a task
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["get_task"];
+        /**
+         * Declare a task before a worker offers it, so that jobs can be created for it
+         * @description Their payloads are checked by the schema in `parameters`. When a worker offers the task, what it says of the task replaces this. Repeating a declaration changes nothing. Needs a key with the scope `write`.
+         */
+        put: operations["declare_task"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{name}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable a task until it is enabled: no more of its executions are given to workers, within a second
+         * @description Executions that workers already have continue. The others wait, and say so in `why`. Needs a key with the scope `write`.
+         */
+        post: operations["disable_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{name}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable a disabled task
+         * @description Needs a key with the scope `write`.
+         */
+        post: operations["enable_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{name}/retire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retire a task: new jobs of it are refused, with the name of its `replacement`
+         * @description Jobs that exist go on. With `"jobs": "cancel"` they are cancelled in the background, and what runs ends as usual. `"undo": true` takes the task back. Needs a key with the scope `write`.
+         */
+        post: operations["retire_task"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1797,8 +2054,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List workers
-         * @description Needs a key with the scope `read`.
+         * List workers, newest first or by name
+         * @description All filters must match. A worker that has left is listed as `offline` for a day. A page with fewer items than `limit` is the last one. Needs a key with the scope `read`.
          */
         get: operations["list_workers"];
         put?: never;
@@ -1884,7 +2141,7 @@ export interface paths {
         put?: never;
         /**
          * Renew the lease of a worker, and learn which attempts it must stop
-         * @description An attempt is listed until its end is reported with `complete` or `fail`. As `text/tab-separated-values`: `lease` and its seconds; `drain` if the worker must drain; for each attempt to stop, `stop`, the id of the execution, the number of the attempt and the reason. Needs a key with the scope `worker`.
+         * @description The body may be empty. `load` is what the worker measured of its machine; `labels` and `resources` replace those that it had, and its next claim gets what fits them. An attempt is listed until its end is reported with `complete` or `fail`. As `text/tab-separated-values`: `lease` and its seconds; `drain` if the worker must drain; for each attempt to stop, `stop`, the id of the execution, the number of the attempt and the reason. Needs a key with the scope `worker`.
          */
         post: operations["heartbeat_worker"];
         delete?: never;
@@ -1987,6 +2244,8 @@ export interface components {
             /** @default null */
             silent_for: number | null;
             started_at: string | null;
+            /** @default null */
+            usage: components["schemas"]["UsageView"] | null;
             worker: string | null;
             /** @default null */
             worker_name: string | null;
@@ -2161,6 +2420,11 @@ export interface components {
             ids: string[] | null;
             /** @default 100 */
             limit: number;
+            /**
+             * @default leave
+             * @enum {unknown}
+             */
+            running: "cancel" | "leave";
             /** @default [] */
             tags: string[];
         };
@@ -2173,6 +2437,19 @@ export interface components {
             failed: components["schemas"]["JobFailure"][];
             /** @default null */
             next_cursor: string | null;
+        };
+        /**
+         * CallbackCheckpoint
+         * @description Steps that the target has done, a new state, or both, for later attempts. It counts as a heartbeat.
+         */
+        CallbackCheckpoint: {
+            /** @default null */
+            attempt: number | null;
+            /** @default null */
+            number: number | null;
+            state?: unknown;
+            /** @default [] */
+            steps: components["schemas"]["StepReport"][];
         };
         /**
          * CallbackComplete
@@ -2275,7 +2552,7 @@ export interface components {
             /** @default [] */
             executions: string[];
             /** @enum {unknown} */
-            kind: "breaker" | "busy" | "dependency" | "due" | "ended" | "label" | "limit" | "no_task" | "no_worker" | "overlap" | "paused" | "queue_paused" | "rate" | "resource" | "retry" | "running";
+            kind: "breaker" | "busy" | "cluster_paused" | "dependency" | "due" | "ended" | "label" | "limit" | "no_task" | "no_worker" | "not_allowed" | "overlap" | "paused" | "payload" | "queue_paused" | "rate" | "resource" | "retry" | "running" | "task_disabled" | "worker";
             /** @default null */
             max: number | null;
             message: string;
@@ -2388,6 +2665,28 @@ export interface components {
             window: number;
         };
         /**
+         * CheckpointReport
+         * @description Steps that are done, a new state, or both, for the attempts after this one.
+         */
+        CheckpointReport: {
+            attempt: number;
+            /** @default null */
+            number: number | null;
+            state?: unknown;
+            /** @default [] */
+            steps: components["schemas"]["StepReport"][];
+        };
+        /**
+         * CheckpointView
+         * @description What the attempts of an execution have stored. The next attempt goes on from there.
+         */
+        CheckpointView: {
+            state: unknown;
+            state_at: string | null;
+            state_attempt: number | null;
+            steps: components["schemas"]["StepView"][];
+        };
+        /**
          * ClaimedExecution
          * @description An attempt that a worker has, with everything that it needs to run it.
          */
@@ -2428,11 +2727,23 @@ export interface components {
          * @description All nodes, and what they share.
          */
         ClusterView: {
+            /** @default null */
+            backed_up_at: string | null;
             database: components["schemas"]["DatabaseView"];
             disk: components["schemas"]["DiskView"] | null;
+            /** @default [] */
+            failovers: components["schemas"]["FailoverView"][];
+            /** @default null */
+            metrics_read_at: string | null;
             nodes: components["schemas"]["NodeView"][];
             /** Format: date-time */
             partitions_until: string;
+            /** @default null */
+            paused: components["schemas"]["PauseView"] | null;
+            /** @default null */
+            replica: components["schemas"]["ReplicaView"] | null;
+            /** @default null */
+            restored: components["schemas"]["RestoreView"] | null;
             schema_version: number;
             zone_data: string | null;
         };
@@ -2567,6 +2878,14 @@ export interface components {
             when?: components["schemas"]["Condition"];
         };
         DependencyRequest: string | components["schemas"]["Dependency"];
+        /**
+         * DisableRequest
+         * @description Why a task is disabled: the body of POST /tasks/{name}/disable.
+         */
+        DisableRequest: {
+            /** @default null */
+            reason: string | null;
+        };
         /**
          * Discarded
          * @description The result of a discard.
@@ -2763,6 +3082,27 @@ export interface components {
             title: string;
         };
         /**
+         * ExecutionInput
+         * @description What an attempt ran with, or will run with if it has not begun.
+         */
+        ExecutionInput: {
+            attempt: number;
+            current_version: number;
+            execution_id: string;
+            /** @default null */
+            given_at: string | null;
+            /** @default null */
+            given_by: components["schemas"]["ChangeAuthor"] | null;
+            http: components["schemas"]["HttpTargetView"] | null;
+            /** @default true */
+            is_kept: boolean;
+            payload: unknown;
+            /** @enum {unknown} */
+            source: "earlier version" | "job" | "retry";
+            task: string;
+            version: number;
+        };
+        /**
          * ExecutionPage
          * @description One page of executions. A page that is neither full nor the last one says how far it has looked.
          */
@@ -2774,6 +3114,13 @@ export interface components {
             next_cursor: string | null;
             /** @default null */
             searched_until: string | null;
+        };
+        /**
+         * ExecutionRetry
+         * @description How to run an execution again.
+         */
+        ExecutionRetry: {
+            payload?: unknown;
         };
         /**
          * ExecutionStatus
@@ -2811,6 +3158,15 @@ export interface components {
             worker: string | null;
         };
         /**
+         * ExitCodes
+         * @description What exit codes mean. After any code that is in neither list, the attempt is retried.
+         */
+        ExitCodes: {
+            /** @default [] */
+            final: number[];
+            success?: number[];
+        };
+        /**
          * FailingJob
          * @description A recurring job whose last execution failed for good.
          */
@@ -2825,6 +3181,19 @@ export interface components {
             name: string | null;
             queue: string;
             task: string;
+        };
+        /**
+         * FailoverView
+         * @description A failover of the database, as nodes noticed it.
+         */
+        FailoverView: {
+            first_attempt: number;
+            /** @enum {unknown} */
+            loss: "certain" | "none" | "possible";
+            lost_after: string | null;
+            /** Format: date-time */
+            noticed_at: string;
+            wal_timeline: number;
         };
         /** FailReport */
         FailReport: {
@@ -2898,6 +3267,22 @@ export interface components {
             drain: boolean;
             lease_seconds: number;
             stop: components["schemas"]["StopRequest"][];
+        };
+        /**
+         * HeartbeatReport
+         * @description What a worker says of itself with a heartbeat. What is left out stays as it was.
+         */
+        HeartbeatReport: {
+            /** @default null */
+            labels: {
+                [key: string]: string;
+            } | null;
+            /** @default null */
+            load: components["schemas"]["LoadReport"] | null;
+            /** @default null */
+            resources: {
+                [key: string]: components["schemas"]["Size"];
+            } | null;
         };
         /**
          * HeartbeatView
@@ -2978,6 +3363,23 @@ export interface components {
             key_name: string;
             scopes: components["schemas"]["Scope"][];
             tenant: string;
+        };
+        /**
+         * InterruptedExecution
+         * @description An execution that runs as far as the database knows, on a worker that has no lease any more.
+         */
+        InterruptedExecution: {
+            attempt: number;
+            id: string;
+            job_id: string;
+            name: string | null;
+            on_worker_lost: ("fail" | "retry") | null;
+            /** Format: date-time */
+            scheduled_for: string;
+            started_at: string | null;
+            task: string;
+            tenant: string;
+            worker: string | null;
         };
         /**
          * JobChange
@@ -3082,9 +3484,15 @@ export interface components {
         /** JobPatch */
         JobPatch: {
             catch_up?: components["schemas"]["JobPatchCatchUp"] | null;
+            command?: string[] | null;
+            cwd?: string | null;
             deadline?: (string | number) | null;
             depends_on?: components["schemas"]["DependencyRequest"][] | null;
             description?: string | null;
+            env?: {
+                [key: string]: string | null;
+            } | null;
+            exit_codes?: components["schemas"]["JobPatchExitCodes"] | null;
             fair_share?: components["schemas"]["JobPatchFairShare"] | null;
             heartbeat_url?: string | null;
             http?: components["schemas"]["JobPatchHttpTarget"] | null;
@@ -3098,16 +3506,19 @@ export interface components {
             owner?: string | null;
             payload?: unknown | null;
             priority?: ("critical" | "high" | "low" | "normal") | null;
+            process_limits?: components["schemas"]["JobPatchProcessLimits"] | null;
             queue?: string | null;
             ref?: string | null;
             requires?: components["schemas"]["JobPatchRequires"] | null;
             retry?: components["schemas"]["JobPatchRetryRequest"] | null;
             schedule?: components["schemas"]["ScheduleRequest"] | null;
             start_within?: (string | number) | null;
+            stdin?: string | null;
             tags?: string[] | null;
             task?: string | null;
             timeout?: components["schemas"]["Duration"] | null;
             timezone?: string | null;
+            unknown_task?: ("error" | "wait") | null;
             warn_after?: (string | number) | null;
         };
         /** JobPatchCatchUp */
@@ -3115,6 +3526,11 @@ export interface components {
             max?: number | null;
             policy?: ("all" | "latest" | "skip") | null;
             within?: components["schemas"]["Duration"] | null;
+        };
+        /** JobPatchExitCodes */
+        JobPatchExitCodes: {
+            final?: number[] | null;
+            success?: number[] | null;
         };
         /** JobPatchFairShare */
         JobPatchFairShare: {
@@ -3133,6 +3549,13 @@ export interface components {
             send_parents?: boolean | null;
             url?: string | null;
         };
+        /** JobPatchProcessLimits */
+        JobPatchProcessLimits: {
+            cpu_time?: (string | number) | null;
+            files?: number | null;
+            memory?: (string | number) | null;
+            output?: (string | number) | null;
+        };
         /** JobPatchRequires */
         JobPatchRequires: {
             cpu?: number | null;
@@ -3145,6 +3568,7 @@ export interface components {
             } | null;
             memory?: components["schemas"]["Size"] | null;
             storage?: components["schemas"]["Size"] | null;
+            worker?: string | null;
         };
         /** JobPatchRetryRequest */
         JobPatchRetryRequest: {
@@ -3165,11 +3589,28 @@ export interface components {
             /** @default {} */
             catch_up: components["schemas"]["CatchUp"];
             /** @default null */
+            command: string[] | null;
+            /** @default null */
+            cwd: string | null;
+            /** @default null */
             deadline: (string | number) | null;
             /** @default [] */
             depends_on: components["schemas"]["DependencyRequest"][];
             /** @default null */
             description: string | null;
+            /** @default {} */
+            env: {
+                [key: string]: string;
+            };
+            /**
+             * @default {
+             *       "success": [
+             *         0
+             *       ],
+             *       "final": []
+             *     }
+             */
+            exit_codes: components["schemas"]["ExitCodes"];
             /** @default null */
             fair_share: components["schemas"]["FairShare"] | null;
             /** @default null */
@@ -3210,6 +3651,8 @@ export interface components {
              * @enum {unknown}
              */
             priority: "critical" | "high" | "low" | "normal";
+            /** @default {} */
+            process_limits: components["schemas"]["ProcessLimits"];
             /**
              * @description up to 100 letters, digits, dots, dashes and underscores; a letter or digit first
              * @default default
@@ -3225,6 +3668,8 @@ export interface components {
             schedule: components["schemas"]["ScheduleRequest"] | null;
             /** @default null */
             start_within: (string | number) | null;
+            /** @default null */
+            stdin: string | null;
             /** @default [] */
             tags: string[];
             /** @default null */
@@ -3233,6 +3678,12 @@ export interface components {
             timeout: components["schemas"]["Duration"];
             /** @default null */
             timezone: string | null;
+            /**
+             * @description whether a task that nobody has offered or declared is an error, or waited for
+             * @default error
+             * @enum {unknown}
+             */
+            unknown_task: "error" | "wait";
             /** @default null */
             warn_after: (string | number) | null;
         };
@@ -3248,18 +3699,28 @@ export interface components {
          */
         JobView: {
             catch_up: components["schemas"]["CatchUpView"];
+            /** @default null */
+            command: string[] | null;
             /** Format: date-time */
             created_at: string;
+            /** @default null */
+            cwd: string | null;
             /** @default null */
             deadline: string | number | null;
             /** @default [] */
             depends_on: components["schemas"]["DependencyRequest"][];
             /** @default null */
             description: string | null;
+            /** @default {} */
+            env: {
+                [key: string]: string;
+            };
             /** @default null */
             execution: components["schemas"]["ExecutionView"] | null;
             /** @default null */
             execution_id: string | null;
+            /** @default null */
+            exit_codes: components["schemas"]["ExitCodes"] | null;
             /** @default null */
             failing_since: string | null;
             /** @default 0 */
@@ -3293,6 +3754,8 @@ export interface components {
             payload: unknown;
             /** @enum {unknown} */
             priority: "critical" | "high" | "low" | "normal";
+            /** @default null */
+            process_limits: components["schemas"]["ProcessBounds"] | null;
             queue: string;
             /** @default null */
             recent_runs: components["schemas"]["RunSummary"][] | null;
@@ -3306,9 +3769,16 @@ export interface components {
             /** @default null */
             start_within: number | null;
             status: components["schemas"]["JobStatus"];
+            /** @default null */
+            stdin: string | null;
             tags: string[];
             task: string | null;
             timeout: number;
+            /**
+             * @default error
+             * @enum {unknown}
+             */
+            unknown_task: "error" | "wait";
             /** Format: date-time */
             updated_at: string;
             version: number;
@@ -3379,6 +3849,26 @@ export interface components {
             rate: string | null;
         };
         /**
+         * LoadReport
+         * @description What a worker measured of its machine and of its own process.
+         */
+        LoadReport: {
+            /** @default null */
+            cpu: number | null;
+            /** @default null */
+            disk_total: number | null;
+            /** @default null */
+            disk_used: number | null;
+            /** @default null */
+            memory_total: number | null;
+            /** @default null */
+            memory_used: number | null;
+            /** @default null */
+            process_cpu: number | null;
+            /** @default null */
+            process_memory: number | null;
+        };
+        /**
          * LogEntry
          * @description One line that an attempt printed or logged.
          */
@@ -3422,6 +3912,25 @@ export interface components {
             id: string;
             items: components["schemas"]["NotificationItem"][];
             status: components["schemas"]["NotificationStatus"];
+        };
+        /**
+         * MissedJob
+         * @description A recurring job that was due while the cluster was paused or its database was away.
+         */
+        MissedJob: {
+            catch_up: string;
+            due: number;
+            due_is_exact: boolean;
+            /** Format: date-time */
+            first_at: string;
+            job_id: string;
+            key: string | null;
+            /** Format: date-time */
+            last_at: string;
+            name: string | null;
+            runs: number;
+            task: string;
+            tenant: string;
         };
         /**
          * MissedView
@@ -3522,7 +4031,7 @@ export interface components {
         NotificationRuleRequest: {
             /** @default null */
             dead_letters_above: number | null;
-            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "deadline" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
+            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "commits_lost" | "completed" | "dead_letters" | "deadline" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
             /** @default null */
             queue: string | null;
             /** @default null */
@@ -3542,7 +4051,7 @@ export interface components {
             created_at: string;
             dead_letters_above: number | null;
             name: string;
-            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "deadline" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
+            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "commits_lost" | "completed" | "dead_letters" | "deadline" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
             queue: string | null;
             stuck_after: number | null;
             tag: string | null;
@@ -3659,6 +4168,21 @@ export interface components {
             url: string | null;
         };
         /**
+         * OverdueExecution
+         * @description An execution that is due and was not handed over.
+         */
+        OverdueExecution: {
+            attempt: number;
+            id: string;
+            job_id: string;
+            name: string | null;
+            one_time: boolean;
+            /** Format: date-time */
+            scheduled_for: string;
+            task: string;
+            tenant: string;
+        };
+        /**
          * OverviewView
          * @description How things stand. Counts that end at a limit say so.
          */
@@ -3677,6 +4201,8 @@ export interface components {
             last_24_hours: components["schemas"]["RecentCounts"];
             next_runs: components["schemas"]["NextRun"][];
             open_breakers: number;
+            /** @default false */
+            paused: boolean;
             queues: components["schemas"]["QueueView"][];
             silent: components["schemas"]["SilentWorker"][];
             unserved_queues: string[];
@@ -3914,6 +4440,21 @@ export interface components {
             status: components["schemas"]["ExecutionStatus"] | null;
             task: string;
         };
+        /** PauseRequest */
+        PauseRequest: {
+            /** @default null */
+            reason: string | null;
+        };
+        /**
+         * PauseView
+         * @description Since when, by whom and why the cluster is paused: nothing fires, and nothing is handed over.
+         */
+        PauseView: {
+            /** Format: date-time */
+            at: string;
+            by: string;
+            reason: string | null;
+        };
         /**
          * Percentiles
          * @description In seconds.
@@ -4091,6 +4632,34 @@ export interface components {
             title: string;
             type: string;
         };
+        /**
+         * ProcessBounds
+         * @description The same in bytes and seconds.
+         */
+        ProcessBounds: {
+            /** @default null */
+            cpu_time: number | null;
+            /** @default null */
+            files: number | null;
+            /** @default null */
+            memory: number | null;
+            /** @default 104857600 */
+            output: number;
+        };
+        /**
+         * ProcessLimits
+         * @description What a process may use, together with all that it starts. Without a limit, what its machine has.
+         */
+        ProcessLimits: {
+            /** @default null */
+            cpu_time: (string | number) | null;
+            /** @default null */
+            files: number | null;
+            /** @default null */
+            memory: (string | number) | null;
+            /** @default null */
+            output: (string | number) | null;
+        };
         /** Progress */
         Progress: {
             fraction: number;
@@ -4113,14 +4682,38 @@ export interface components {
             message: string | null;
         };
         /**
+         * PurgeView
+         * @description How far a purge has come. The job's key is free from the beginning.
+         */
+        PurgeView: {
+            ended_at: string | null;
+            job_id: string;
+            removed: {
+                [key: string]: number;
+            };
+            /** Format: date-time */
+            requested_at: string;
+            requested_by: components["schemas"]["ChangeAuthor"] | null;
+            /** @enum {unknown} */
+            status: "completed" | "running";
+        };
+        /**
          * QueueSettings
-         * @description All limits of a queue. What is left out is not limited.
+         * @description All settings of a queue. What is left out is not limited, and the priority is `normal`.
          */
         QueueSettings: {
             /** @default null */
             max_backlog: number | null;
             /** @default null */
             max_running: number | null;
+            /** @default null */
+            max_workers: number | null;
+            /**
+             * @description which queues go first when workers are short, before the priority of jobs
+             * @default normal
+             * @enum {unknown}
+             */
+            priority: "critical" | "high" | "low" | "normal";
             /** @default null */
             rate: string | null;
         };
@@ -4136,9 +4729,16 @@ export interface components {
             depth_is_exact: boolean;
             max_backlog: number | null;
             max_running: number | null;
+            /** @default null */
+            max_workers: number | null;
             name: string;
             oldest_age: number | null;
             paused: boolean;
+            /**
+             * @default normal
+             * @enum {unknown}
+             */
+            priority: "critical" | "high" | "low" | "normal";
             rate: string | null;
             running: number;
         };
@@ -4172,6 +4772,13 @@ export interface components {
                 [key: string]: boolean;
             };
             ready: boolean;
+        };
+        /**
+         * RecallRequest
+         * @description The attempt that wants to know what the attempts before it have stored.
+         */
+        RecallRequest: {
+            attempt: number;
         };
         /**
          * RecentCounts
@@ -4236,6 +4843,15 @@ export interface components {
             lease_seconds: number;
         };
         /**
+         * ReplicaView
+         * @description The replica that lists, statistics and exports are read from.
+         */
+        ReplicaView: {
+            lag: number | null;
+            problem: string | null;
+            usable: boolean;
+        };
+        /**
          * ReportedAttempt
          * @description An attempt as its worker reported it.
          */
@@ -4265,10 +4881,89 @@ export interface components {
             memory: components["schemas"]["Size"];
             /** @default 0 */
             storage: components["schemas"]["Size"];
+            /** @default null */
+            worker: string | null;
         };
         /** ResetRequest */
         ResetRequest: {
             destination: string;
+        };
+        /**
+         * RestoreView
+         * @description When the database was prepared after a restore, and up to when it had data.
+         */
+        RestoreView: {
+            /** Format: date-time */
+            at: string;
+            /** Format: date-time */
+            data_until: string;
+        };
+        /**
+         * Resumed
+         * @description What was done. If there was too much for one request, the cluster is still paused: repeat the request.
+         */
+        Resumed: {
+            cancelled: number;
+            resumed: boolean;
+            retried: number;
+            skipped_rules: number;
+        };
+        /**
+         * ResumeReport
+         * @description What there is to decide before the cluster is resumed. Each list has the oldest, up to `limit`. Counts end at
+         *         10,000.
+         */
+        ResumeReport: {
+            /** Format: date-time */
+            at: string;
+            interrupted: components["schemas"]["InterruptedExecution"][];
+            interrupted_executions: number;
+            missed: components["schemas"]["MissedJob"][];
+            missed_jobs: number;
+            overdue: components["schemas"]["OverdueExecution"][];
+            overdue_executions: number;
+            paused: components["schemas"]["PauseView"] | null;
+            restored: components["schemas"]["RestoreView"] | null;
+        };
+        /**
+         * ResumeRequest
+         * @description `catch_up` and `on_worker_lost`: as each job says itself.
+         */
+        ResumeRequest: {
+            /**
+             * @default catch_up
+             * @enum {unknown}
+             */
+            missed: "catch_up" | "skip";
+            /**
+             * @default run
+             * @enum {unknown}
+             */
+            overdue: "cancel" | "run";
+            /**
+             * @default on_worker_lost
+             * @enum {unknown}
+             */
+            running: "cancel" | "on_worker_lost" | "retry";
+        };
+        /**
+         * RetireRequest
+         * @description What is to be used instead of a task, and what becomes of its jobs: the body of POST /tasks/{name}/retire.
+         */
+        RetireRequest: {
+            /**
+             * @description keep: the jobs of the task go on; cancel: they have no further executions
+             * @default keep
+             * @enum {unknown}
+             */
+            jobs: "cancel" | "keep";
+            /** @default null */
+            replacement: string | null;
+            /**
+             * @description take the task back: it gets new jobs again
+             * @default false
+             */
+            undo: boolean;
         };
         /**
          * RetryPolicy
@@ -4325,6 +5020,8 @@ export interface components {
              * @enum {unknown}
              */
             overlap: "allow" | "queue" | "replace" | "skip";
+            /** @default null */
+            worker: string | null;
         };
         /**
          * RunSummary
@@ -4522,6 +5219,30 @@ export interface components {
             url_from: string;
         };
         /**
+         * StepReport
+         * @description A step that is done.
+         */
+        StepReport: {
+            /** @description text of 1 to 200 characters, no control characters */
+            name: string;
+            /** @default null */
+            result: unknown;
+            /** @default null */
+            took: number | null;
+        };
+        /**
+         * StepView
+         * @description A step that is done: later attempts get its result instead of running it.
+         */
+        StepView: {
+            attempt: number;
+            name: string;
+            result: unknown;
+            /** Format: date-time */
+            stored_at: string;
+            took: number | null;
+        };
+        /**
          * StopRequest
          * @description An attempt that the worker must stop. It is repeated until the worker has reported how the attempt ended.
          */
@@ -4559,6 +5280,18 @@ export interface components {
             task: string | null;
         };
         /**
+         * TaskDeclaration
+         * @description A task that is described before a worker offers it: the body of PUT /tasks/{name}.
+         */
+        TaskDeclaration: {
+            /** @default {} */
+            defaults: components["schemas"]["TaskDefaults"];
+            /** @default null */
+            description: string | null;
+            /** @default {} */
+            parameters: Record<string, never>;
+        };
+        /**
          * TaskDefaults
          * @description Fields that a job of the task has when it is created without them.
          */
@@ -4593,8 +5326,27 @@ export interface components {
             /** @default {} */
             defaults: Record<string, never>;
             description: string | null;
+            /** @default null */
+            disabled_at: string | null;
+            /** @default null */
+            disabled_by: string | null;
+            /** @default null */
+            disabled_reason: string | null;
             name: string;
+            /** @default null */
+            offered_at: string | null;
             parameters: Record<string, never>;
+            /** @default null */
+            replacement: string | null;
+            /** @default null */
+            retired_at: string | null;
+            /** @default null */
+            retired_by: string | null;
+            /**
+             * @default active
+             * @enum {unknown}
+             */
+            state: "active" | "disabled" | "retired";
             workers: string[];
         };
         /**
@@ -4683,6 +5435,14 @@ export interface components {
          */
         Trigger: "backfill" | "manual" | "retry" | "schedule";
         /**
+         * UsageView
+         * @description The same as shown to users.
+         */
+        UsageView: {
+            cpu_seconds: number;
+            peak_memory: number;
+        };
+        /**
          * WaitingFor
          * @enum {unknown}
          */
@@ -4731,6 +5491,26 @@ export interface components {
             summary: string;
         };
         /**
+         * WorkerLoad
+         * @description What a worker last measured of its machine and of its own process. What it cannot measure is left out.
+         */
+        WorkerLoad: {
+            /** @default null */
+            cpu: number | null;
+            /** @default null */
+            disk_total: number | null;
+            /** @default null */
+            disk_used: number | null;
+            /** @default null */
+            memory_total: number | null;
+            /** @default null */
+            memory_used: number | null;
+            /** @default null */
+            process_cpu: number | null;
+            /** @default null */
+            process_memory: number | null;
+        };
+        /**
          * WorkerRequest
          * @description A worker that registers: the body of POST /workers.
          */
@@ -4759,6 +5539,8 @@ export interface components {
          * @description A worker as shown to users.
          */
         WorkerView: {
+            /** @default [] */
+            commands: string[];
             ended_at: string | null;
             /** Format: date-time */
             heartbeat_at: string;
@@ -4770,6 +5552,8 @@ export interface components {
             };
             /** Format: date-time */
             lease_until: string;
+            /** @default null */
+            load: components["schemas"]["WorkerLoad"] | null;
             name: string;
             /** @enum {unknown} */
             protocol: "rest" | "websocket";
@@ -6001,6 +6785,268 @@ export interface operations {
                 };
             };
             /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    recall_by_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The token is not that of this callback](/docs/problems/invalid-callback-token) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The attempt is not yours](/docs/problems/stale-attempt) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    checkpoint_of_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "steps": [
+                 *         {
+                 *           "name": "print",
+                 *           "result": {
+                 *             "pages": 12
+                 *           }
+                 *         }
+                 *       ],
+                 *       "state": {
+                 *         "page": 4
+                 *       },
+                 *       "number": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["CallbackCheckpoint"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedAttempt"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The token is not that of this callback](/docs/problems/invalid-callback-token) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) or [The attempt is not yours](/docs/problems/stale-attempt) */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7396,6 +8442,385 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClusterView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_cluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "the database is being moved"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PauseRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PauseView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_cluster: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "missed": "skip",
+                 *       "running": "on_worker_lost",
+                 *       "overdue": "run"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResumeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resumed"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_resume_report: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResumeReport"];
                 };
             };
             /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
@@ -8971,6 +10396,400 @@ export interface operations {
             };
         };
     };
+    get_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    store_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "attempt": 2,
+                 *       "steps": [
+                 *         {
+                 *           "name": "charge",
+                 *           "result": {
+                 *             "receipt": 17
+                 *           },
+                 *           "took": 0.8
+                 *         }
+                 *       ],
+                 *       "state": {
+                 *         "page": 4
+                 *       },
+                 *       "number": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["CheckpointReport"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedAttempt"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) or [The attempt is not yours](/docs/problems/stale-attempt) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     complete_execution: {
         parameters: {
             query?: never;
@@ -9238,6 +11057,120 @@ export interface operations {
                 };
             };
             /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_input: {
+        parameters: {
+            query?: {
+                attempt?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutionInput"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9548,6 +11481,154 @@ export interface operations {
             };
         };
     };
+    recall_checkpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "attempt": 2
+                 *     }
+                 */
+                "application/json": components["schemas"]["RecallRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) or [The attempt is not yours](/docs/problems/stale-attempt) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     retry_execution: {
         parameters: {
             query?: never;
@@ -9560,7 +11641,18 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "payload": {
+                 *         "to": "ann@example.com"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExecutionRetry"];
+            };
+        };
         responses: {
             /** @description Done. */
             200: {
@@ -9636,6 +11728,15 @@ export interface operations {
             };
             /** @description [The body is too large](/docs/problems/body-too-large) */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10475,7 +12576,10 @@ export interface operations {
     };
     cancel_job: {
         parameters: {
-            query?: never;
+            query?: {
+                purge?: "true";
+                running?: "cancel" | "leave";
+            };
             header?: {
                 /** @description The ETag of the job as you know it; the request is refused if the job has changed since */
                 "If-Match"?: string;
@@ -10493,7 +12597,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobView"];
+                    "application/json": components["schemas"]["JobView"] | components["schemas"]["PurgeView"];
+                };
+            };
+            /** @description Done. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurgeView"];
                 };
             };
             /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
@@ -11847,6 +13960,118 @@ export interface operations {
                 };
             };
             /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_purge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurgeView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16115,7 +18340,7 @@ export interface operations {
                  * @example {
                  *       "max_running": 10,
                  *       "rate": "100/1m",
-                 *       "max_backlog": 1000
+                 *       "priority": "high"
                  *     }
                  */
                 "application/json": components["schemas"]["QueueSettings"];
@@ -17328,6 +19553,716 @@ export interface operations {
             };
         };
     };
+    get_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    declare_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "parameters": {
+                 *         "type": "object",
+                 *         "properties": {
+                 *           "to": {
+                 *             "type": "string"
+                 *           }
+                 *         },
+                 *         "required": [
+                 *           "to"
+                 *         ]
+                 *       },
+                 *       "defaults": {
+                 *         "queue": "mail",
+                 *         "timeout": "1m"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["TaskDeclaration"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    disable_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "sends everything twice"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DisableRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    enable_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retire_task: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "replacement": "mail.send",
+                 *       "jobs": "keep"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RetireRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_timeline: {
         parameters: {
             query?: {
@@ -17551,7 +20486,15 @@ export interface operations {
         parameters: {
             query?: {
                 cursor?: string;
+                host?: string;
+                label?: string[];
                 limit?: number;
+                q?: string;
+                queue?: string;
+                sort?: "-started_at" | "name";
+                status?: "draining" | "offline" | "online";
+                task?: string;
+                version?: string;
             };
             header?: never;
             path?: never;
@@ -18212,7 +21155,22 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "load": {
+                 *         "cpu": 0.4,
+                 *         "disk_used": 90000000000
+                 *       },
+                 *       "resources": {
+                 *         "storage": "10Gi"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["HeartbeatReport"];
+            };
+        };
         responses: {
             /** @description Done. */
             200: {
@@ -18298,6 +21256,15 @@ export interface operations {
             };
             /** @description [The body is too large](/docs/problems/body-too-large) */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

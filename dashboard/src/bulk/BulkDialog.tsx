@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Progress, TagsInput, Text } from "@mantine/core";
+import { Button, Group, Modal, Progress, Switch, TagsInput, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { request } from "../api/client";
@@ -32,7 +32,8 @@ export default function BulkDialog({ resource, action, words, target, meant, onC
   const [progress, setProgress] = useState<BulkProgress | null>(null);
   const stopped = useRef(false);
   const queries = useQueryClient();
-  const body = { action, ...(words.needsTags ? { tags } : {}) };
+  const [stop, setStop] = useState(false);
+  const body = { action, ...(words.needsTags ? { tags } : {}), ...(words.canStopRunning && stop ? { running: "cancel" } : {}) };
   const count = useQuery({
     queryKey: ["bulk-count", resource, action, target],
     queryFn: () => request<Count>("POST", path, { action, ...(words.needsTags ? { tags: ["x"] } : {}), ...target, dry_run: true }),
@@ -65,6 +66,7 @@ export default function BulkDialog({ resource, action, words, target, meant, onC
             {count.data ? <strong>{`${counted(resource, count.data.matched, count.data.exact)}.`}</strong> : `Counting the ${resource}.`} {words.effect}
           </Text>
           {words.needsTags && <TagsInput label="Tags" value={tags} onChange={setTags} maxTags={50} mt="sm" data-autofocus />}
+          {words.canStopRunning && <Switch label="Also stop what runs of them" checked={stop} onChange={(event) => setStop(event.currentTarget.checked)} mt="sm" />}
           <Group justify="flex-end" mt="lg" gap="sm">
             <Button variant="default" onClick={close}>
               Keep things as they are

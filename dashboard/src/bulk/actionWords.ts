@@ -8,6 +8,8 @@ export interface ActionWords {
   effect: string;
   danger?: boolean;
   needsTags?: boolean;
+  /** It may also stop what runs. */
+  canStopRunning?: boolean;
 }
 
 export type BulkResource = "jobs" | "executions";

@@ -2,11 +2,14 @@ import { Button } from "@mantine/core";
 import { IconDotsVertical, IconPlayerPause, IconPlayerPlay, IconRefresh } from "@tabler/icons-react";
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
+import { useMay } from "../api/session";
 import { DropDown, DropDownItem } from "../parts/DropDown";
 import { type Job, useJobActions } from "./useJobActions";
 
 const RunNowDialog = lazy(() => import("./RunNowDialog"));
 const BackfillDialog = lazy(() => import("./BackfillDialog"));
+const CancelJobDialog = lazy(() => import("./CancelJobDialog"));
+const PurgeJobDialog = lazy(() => import("./PurgeJobDialog"));
 
 const LIVING = new Set(["active", "paused"]);
 
@@ -14,7 +17,8 @@ const LIVING = new Set(["active", "paused"]);
 export function JobActions({ job }: { job: Job }) {
   const actions = useJobActions(job);
   const navigate = useNavigate();
-  const [dialog, setDialog] = useState<"run" | "backfill" | null>(null);
+  const [dialog, setDialog] = useState<"run" | "backfill" | "cancel" | "purge" | null>(null);
+  const mayPurge = useMay("admin");
   const lives = LIVING.has(job.status);
   const isRecurring = job.execution_id === null;
   const close = () => setDialog(null);
@@ -57,7 +61,8 @@ export function JobActions({ job }: { job: Job }) {
               {lives && item("Edit", () => void navigate({ to: "/jobs/$id", params: { id: job.id }, search: { tab: "edit" } }))}
               {item("Copy to a new job", () => void navigate({ to: "/jobs/new", search: { copy: job.id } }))}
               {isRecurring && lives && item("Backfill a past range", () => setDialog("backfill"))}
-              {lives && item("Cancel the job", () => void actions.cancel())}
+              {(lives || job.running > 0) && item("Cancel the job", () => setDialog("cancel"))}
+              {mayPurge && item("Delete for good", () => setDialog("purge"))}
             </>
           );
         }}
@@ -65,6 +70,8 @@ export function JobActions({ job }: { job: Job }) {
       <Suspense>
         {dialog === "run" && <RunNowDialog job={job} onClose={close} onRun={actions.run} />}
         {dialog === "backfill" && <BackfillDialog job={job} onClose={close} />}
+        {dialog === "cancel" && <CancelJobDialog job={job} onClose={close} onCancel={actions.cancel} />}
+        {dialog === "purge" && <PurgeJobDialog job={job} onClose={close} />}
       </Suspense>
     </>
   );

@@ -2,7 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { answer, api, type Schemas } from "../api/client";
 import { OutcomeStrip } from "../jobs/OutcomeStrip";
+import { lineOf } from "../jobForm/commandWords";
 import { AppliedNotifications } from "../notifications/AppliedNotifications";
+import { formatBytes } from "../operations/formatBytes";
 import { Card } from "../parts/Card";
 import { JsonBlock } from "../parts/CodeBlock";
 import { CopyButton } from "../parts/CopyButton";
@@ -129,7 +131,7 @@ function Definition({ job }: { job: Job }) {
       facts={[
         ["Id", <Copied key="id" text={job.id} what="the id" />],
         ["Key", job.key ? <Copied key="key" text={job.key} what="the key" /> : "–"],
-        [job.http ? "Calls" : "Task", job.http ? `${job.http.method} ${job.http.url}` : <Link key="task" to="/jobs" search={{ task: job.task ?? "" }}>{job.task}</Link>],
+        ...whatRuns(job),
         ["Queue", <Link key="queue" to="/queues" search={{ queue: job.queue }}>{job.queue}</Link>],
         ["Priority", job.priority],
         ["Time zone", zoneOf(job.schedule) ?? "–"],
@@ -140,6 +142,8 @@ function Definition({ job }: { job: Job }) {
         ...(job.warn_after ? ([["Warns after", <Duration key="warn" seconds={job.warn_after} />]] as const) : []),
         ...(job.start_within ? ([["Starts within", <Duration key="start" seconds={job.start_within} />]] as const) : []),
         ...(job.deadline ? ([["Deadline", typeof job.deadline === "number" ? `${formatDuration(job.deadline)} after the due time` : job.deadline]] as const) : []),
+        ...(job.requires.worker ? ([["Runs only on", job.requires.worker]] as const) : []),
+        ...(job.unknown_task === "wait" ? ([["If its task is unknown", "it waits"]] as const) : []),
         ["When its worker is lost", job.on_worker_lost],
         ["Owner", job.owner ? <Link key="owner" to="/jobs" search={{ owner: job.owner }}>{job.owner}</Link> : "–"],
         ["Tags", job.tags.length > 0 ? <Tags key="tags" tags={job.tags} /> : "–"],
@@ -150,6 +154,22 @@ function Definition({ job }: { job: Job }) {
       ]}
     />
   );
+}
+
+function whatRuns(job: Job): (readonly [string, React.ReactNode])[] {
+  if (job.http) return [["Calls", `${job.http.method} ${job.http.url}`]];
+  if (!job.command) return [["Task", <Link key="task" to="/jobs" search={{ task: job.task ?? "" }}>{job.task}</Link>]];
+  const { memory, cpu_time, output, files } = job.process_limits ?? {};
+  const limits = [memory && `${formatBytes(memory)} of memory`, cpu_time && `${formatDuration(cpu_time)} of CPU time`, output && `${formatBytes(output)} of output`, files && `${files} open files`];
+  const { success = [0], final = [] } = job.exit_codes ?? {};
+  return [
+    ["Command", <code key="command">{lineOf(job.command)}</code>],
+    ...Object.entries(job.env ?? {}).map(([name, value]) => [name, <code key={name}>{value}</code>] as const),
+    ...(job.cwd ? ([["Folder", <code key="folder">{job.cwd}</code>]] as const) : []),
+    ...(job.stdin ? ([["Standard input", <code key="stdin">{job.stdin}</code>]] as const) : []),
+    ["Exit codes", `${success.join(", ")} ${success.length === 1 ? "is" : "are"} success${final.length > 0 ? `; no retry after ${final.join(", ")}` : ""}`],
+    ["Process limits", limits.filter(Boolean).join(", ")],
+  ];
 }
 
 function Tags({ tags }: { tags: readonly string[] }) {

@@ -1,7 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { answer, api, type Schemas } from "../api/client";
-import { confirm } from "../parts/confirm";
 import { jobTitle } from "../parts/jobTitle";
 import { randomId } from "../parts/randomId";
 import { toast, toastProblem } from "../parts/toast";
@@ -41,9 +40,10 @@ export function useJobActions(job: Job) {
         await resumeCall();
         toast(`${name} goes on`, undone(pauseCall));
       }),
-    run: () =>
+    run: (worker?: string) =>
       act.mutate(async () => {
-        const run = api.POST("/v1/jobs/{id}/run", { ...path, body: { overlap: "allow" }, headers: { "idempotency-key": randomId() } } as never);
+        const body = { overlap: "allow", ...(worker ? { worker } : {}) };
+        const run = api.POST("/v1/jobs/{id}/run", { ...path, body, headers: { "idempotency-key": randomId() } } as never);
         const execution = (await answer(run as never)) as Schemas["ExecutionView"];
         toast(`${name} runs now`);
         void navigate({ to: "/executions/$id", params: { id: execution.id } });
@@ -53,18 +53,10 @@ export function useJobActions(job: Job) {
         await answer(api.POST("/v1/jobs/{id}/retry", path));
         toast(`The last failure of ${name} runs again`);
       }),
-    cancel: async () => {
-      const yes = await confirm({
-        title: `Cancel ${name}?`,
-        effect: `The job has no further executions.${job.running > 0 ? ` ${job.running} that run now are cancelled.` : ""} Its history stays. This cannot be undone, but the job can be copied.`,
-        action: "Cancel the job",
-        danger: true,
-      });
-      if (!yes) return;
+    cancel: (stopRunning: boolean) =>
       act.mutate(async () => {
-        await answer(api.DELETE("/v1/jobs/{id}", path));
-        toast(`${name} is cancelled`);
-      });
-    },
+        await answer(api.DELETE("/v1/jobs/{id}", { params: { ...path.params, query: stopRunning ? { running: "cancel" } : {} } }));
+        toast(stopRunning ? `${name} is cancelled, and what ran of it is stopped` : `${name} is cancelled`);
+      }),
   };
 }

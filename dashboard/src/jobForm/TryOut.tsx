@@ -34,10 +34,12 @@ export function TryOut({ draft, onError }: { draft: JobDraft; onError: (error: u
   );
 }
 
+const TRIED = new Set(["task", "http", "command", "env", "cwd", "stdin", "exit_codes", "process_limits", "payload", "queue", "timeout"]);
+
 function tryOutOf(draft: JobDraft): Record<string, unknown> {
-  const { task, http, payload, queue, timeout } = requestOf({ ...draft, schedule: "", scheduleJson: "" });
-  const given = Object.fromEntries(Object.entries({ task, http, payload, queue, timeout }).filter(([, value]) => value !== undefined));
-  return { name: `Try-out of ${draft.name || draft.task || draft.url}`.slice(0, 200), ...given, retry: { max_attempts: 1 }, tags: ["try-out"] };
+  const wanted = requestOf({ ...draft, schedule: "", scheduleJson: "" });
+  const given = Object.fromEntries(Object.entries(wanted).filter(([name]) => TRIED.has(name)));
+  return { name: `Try-out of ${draft.name || draft.task || draft.url || draft.command}`.slice(0, 200), ...given, retry: { max_attempts: 1 }, tags: ["try-out"] };
 }
 
 function Outcome({ execution }: { execution: Schemas["ExecutionView"] }) {

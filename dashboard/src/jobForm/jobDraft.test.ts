@@ -18,6 +18,11 @@ describe("requestOf", () => {
     expect(requestOf(draft)).toEqual({ name: "etl", task: "tasks.etl", schedule: "every day at 09:00" });
   });
 
+  it("says that a task nobody has offered is waited for, and keeps it in a copy", () => {
+    expect(requestOf({ ...draft, awaitsTask: true })["unknown_task"]).toBe("wait");
+    expect(draftOf({ ...stored, unknown_task: "wait" }).awaitsTask).toBe(true);
+  });
+
   it("makes an object of a schedule with days off", () => {
     expect(requestOf({ ...draft, timezone: "Europe/Paris", weekendsOff: true, holidays: ["FR"] })).toMatchObject({
       schedule: { text: "every day at 09:00", exclude: { weekends: true, holidays: ["FR"] } },
@@ -44,6 +49,53 @@ describe("requestOf", () => {
     const copied = draftOf({ ...stored, task: null, http } as unknown as Schemas["JobView"]);
     expect(requestOf(copied)["http"]).toEqual({ url: "http://127.0.0.1/x", completion: "callback" });
     expect(patchOf(copied, { ...copied, completion: "answer" })).toEqual({ http: { url: "http://127.0.0.1/x", completion: null } });
+  });
+
+  it("keeps in a copy how often a target reports, and that it gets the results of parents", () => {
+    const later = { completion: "callback", heartbeat: 300, send_parents: true };
+    const copied = copyOf({ ...later, poll: null });
+    expect(requestOf(copied)["http"]).toEqual({ url: "http://127.0.0.1/x", ...later, heartbeat: "5m" });
+    expect(patchOf(copied, { ...copied, heartbeat: "" })).toMatchObject({ http: { heartbeat: null } });
+  });
+
+  it("keeps in a copy how its status URL is asked", () => {
+    const poll = { url_from: "location", every: "30s", until: { path: "body.state", succeeded: ["done"], failed: [] } };
+    const copied = copyOf({ completion: "answer", poll });
+    expect(requestOf(copied)["http"]).toEqual({ url: "http://127.0.0.1/x", poll });
+    expect(requestOf({ ...copied, poll: "1m" })["http"]).toMatchObject({ poll: { every: "1m" } });
+    expect(() => requestOf({ ...copied, poll: "{" })).toThrow(DraftError);
+    expect(patchOf(copied, { ...copied, completion: "answer" })).toMatchObject({ http: { poll: null } });
+  });
+});
+
+function copyOf(later: object) {
+  const http = { url: "http://127.0.0.1/x", method: "POST", headers: {}, ...later };
+  return draftOf({ ...stored, task: null, http } as unknown as Schemas["JobView"]);
+}
+
+describe("a command", () => {
+  const command = {
+    ...stored, task: null, payload: null, command: ["backup-db", "--full", "a b"], env: { BUCKET: "b", TOKEN: "***" }, cwd: "/srv", stdin: null,
+    exit_codes: { success: [0, 1], final: [2] }, process_limits: { memory: 1024 ** 3, cpu_time: 60, output: 100 * 1024 ** 2, files: null },
+  } as unknown as Schemas["JobView"];
+
+  it("is read into the form and written again", () => {
+    const read = draftOf(command);
+    expect([read.kind, read.command, read.env]).toEqual(["command", "backup-db --full 'a b'", "BUCKET=b\nTOKEN=***"]);
+    expect(requestOf(read)).toMatchObject({
+      command: ["backup-db", "--full", "a b"], env: { BUCKET: "b", TOKEN: "***" }, cwd: "/srv", exit_codes: { success: [0, 1], final: [2] },
+      process_limits: { memory: String(1024 ** 3), cpu_time: "60s" },
+    });
+    expect(patchOf(read, { ...read, maxMemory: "" })).toEqual({ process_limits: { cpu_time: "60s", memory: null } });
+  });
+
+  it("has only its command, if the rest is as usual", () => {
+    expect(requestOf({ ...NEW_DRAFT, kind: "command", command: "true", schedule: "" })).toEqual({ command: ["true"] });
+  });
+
+  it("takes the place of a task", () => {
+    const before = draftOf(stored);
+    expect(patchOf(before, { ...before, kind: "command", command: "true" })).toEqual({ task: null, command: ["true"] });
   });
 });
 

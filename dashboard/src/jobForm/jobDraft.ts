@@ -1,19 +1,30 @@
 import type { Schemas } from "../api/client";
 import type { NotifyDraft } from "../notifications/NotifyField";
+import { commandDraft, type CommandDraft, commandFields, NEW_COMMAND } from "./commandDraft";
+import { DraftError } from "./draftError";
+
+export { DraftError } from "./draftError";
 
 /** A job as the form holds it: everything as text, so that half-typed values have a place. */
-export interface JobDraft {
+export interface JobDraft extends CommandDraft {
   name: string;
   key: string;
   description: string;
   owner: string;
   tags: string[];
-  kind: "task" | "http";
+  kind: "task" | "http" | "command";
   task: string;
+  /** Created although nobody has offered or declared the task. */
+  awaitsTask: boolean;
   url: string;
   method: string;
-  /** `callback`: after the answer 202, the target reports how the execution ends. */
+  /** After the answer 202: `callback`, the target reports how the execution ends; `poll`, its status URL is asked. */
   completion: string;
+  /** How often a target that reports later must report at least; empty: it need not. */
+  heartbeat: string;
+  /** How often its status URL is asked, or JSON with more about that. */
+  poll: string;
+  sendParents: boolean;
   /** One `Name: value` per line. */
   headers: string;
   /** JSON; empty means none. */
@@ -47,8 +58,9 @@ export interface JobDraft {
 }
 
 export const NEW_DRAFT: JobDraft = {
+  ...NEW_COMMAND,
   name: "", key: "", description: "", owner: "", tags: [],
-  kind: "task", task: "", url: "", method: "POST", completion: "answer", headers: "", payload: "",
+  kind: "task", task: "", awaitsTask: false, url: "", method: "POST", completion: "answer", heartbeat: "", poll: "30s", sendParents: false, headers: "", payload: "",
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
   queue: "", priority: "", timeout: "", warnAfter: "", startWithin: "", deadline: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
   overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
@@ -67,8 +79,11 @@ export function requestOf(draft: JobDraft): JobFields {
   put("key", draft.key.trim());
   put("description", draft.description.trim());
   put("owner", draft.owner.trim());
-  if (draft.kind === "task") put("task", draft.task.trim());
-  else put("http", httpOf(draft));
+  if (draft.kind === "task") {
+    put("task", draft.task.trim());
+    if (draft.awaitsTask) put("unknown_task", "wait");
+  } else if (draft.kind === "http") put("http", httpOf(draft));
+  else Object.assign(fields, commandFields(draft));
   if (draft.payload.trim()) fields["payload"] = readJson("payload", draft.payload);
   Object.assign(fields, scheduleFields(draft));
   put("queue", draft.queue.trim());
@@ -86,17 +101,6 @@ export function requestOf(draft: JobDraft): JobFields {
   put("heartbeat_url", draft.heartbeatUrl.trim());
   put("notify", draft.notify);
   return fields;
-}
-
-/** What cannot even be sent: with the path of the field, as the API's own errors have. */
-export class DraftError extends Error {
-  constructor(
-    readonly path: string,
-    message: string,
-  ) {
-    super(message);
-    this.name = "DraftError";
-  }
 }
 
 export function readJson(path: string, text: string): unknown {
@@ -125,14 +129,22 @@ export function dependencyText(dependency: unknown): string {
   return found ? `${job}${found[0]}` : job;
 }
 
-function httpOf({ url, method, completion, headers }: JobDraft): JobFields {
+function httpOf({ url, method, completion, heartbeat, poll, sendParents, headers }: JobDraft): JobFields {
   const given = headersOf(headers);
   return {
     url: url.trim(),
     ...(method === NEW_DRAFT.method ? {} : { method }),
-    ...(completion === NEW_DRAFT.completion ? {} : { completion }),
+    ...(completion === "callback" ? { completion } : {}),
+    ...(completion === "callback" && heartbeat.trim() ? { heartbeat: heartbeat.trim() } : {}),
+    ...(completion === "poll" ? { poll: pollOf(poll.trim()) } : {}),
+    ...(sendParents ? { send_parents: true } : {}),
     ...(Object.keys(given).length > 0 ? { headers: given } : {}),
   };
+}
+
+/** As the command line takes it: `30s`, or JSON. */
+function pollOf(text: string): unknown {
+  return text.startsWith("{") ? readJson("http.poll", text) : { every: text };
 }
 
 export function headersOf(text: string): Record<string, string> {
@@ -193,16 +205,21 @@ const BUILDER_PARTS = new Set(["cron", "every", "rrule", "timezone", "exclude", 
 export function draftOf(job: Schemas["JobView"]): JobDraft {
   return {
     ...NEW_DRAFT,
+    ...commandDraft(job),
     name: job.name ?? "",
     key: job.key ?? "",
     description: job.description ?? "",
     owner: job.owner ?? "",
     tags: [...job.tags],
-    kind: job.http ? "http" : "task",
+    kind: job.http ? "http" : job.command ? "command" : "task",
     task: job.task ?? "",
+    awaitsTask: job.unknown_task === "wait",
     url: job.http?.url ?? "",
     method: job.http?.method ?? "POST",
-    completion: job.http?.completion ?? "answer",
+    completion: job.http?.poll ? "poll" : (job.http?.completion ?? "answer"),
+    heartbeat: job.http?.heartbeat ? durationText(job.http.heartbeat) : "",
+    poll: job.http?.poll ? JSON.stringify(job.http.poll) : NEW_DRAFT.poll,
+    sendParents: job.http?.send_parents ?? false,
     headers: Object.entries(job.http?.headers ?? {}).map(([name, value]) => `${name}: ${value}`).join("\n"),
     payload: job.payload === null || job.payload === undefined ? "" : JSON.stringify(job.payload, null, 2),
     ...scheduleDraft(job.schedule as Record<string, unknown>),
@@ -225,6 +242,10 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     heartbeatUrl: job.heartbeat_url ?? "",
     notify: job.notify.map(({ on, to }) => ({ on: [...on], to: [...to] })),
   };
+}
+
+function durationText(duration: string | number): string {
+  return typeof duration === "number" ? seconds(duration) : duration;
 }
 
 /** A canonical schedule as text and options; what the builder does not know stays JSON. */

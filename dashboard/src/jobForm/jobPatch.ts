@@ -3,8 +3,8 @@ import { type JobDraft, type JobFields, requestOf } from "./jobDraft";
 /** Fields of a request that take their default when a patch says null. */
 const RESETTABLE = [
   "name", "key", "description", "owner", "payload", "schedule", "timezone", "queue", "priority", "timeout", "warn_after",
-  "start_within", "deadline", "retry", "overlap", "catch_up", "on_worker_lost", "depends_on", "tags", "task", "http",
-  "heartbeat_url", "notify",
+  "start_within", "deadline", "retry", "overlap", "catch_up", "on_worker_lost", "depends_on", "tags", "task", "unknown_task", "http",
+  "command", "env", "cwd", "stdin", "exit_codes", "process_limits", "heartbeat_url", "notify",
 ];
 
 /** The merge patch that makes one draft of the other: only what changed, and null for what is gone. */

@@ -17,6 +17,13 @@ describe("snippetOf", () => {
     );
   });
 
+  it("puts a command at the end, after its options", () => {
+    const command = { command: ["backup-db", "--full", "a b"], env: { A: "1 2" }, exit_codes: { success: [0, 1], final: [2] }, process_limits: { memory: "1Gi", cpu_time: "60s" }, name: "b" };
+    expect(snippetOf("CLI", command, "")).toBe(
+      ["tickwork job create", "--env 'A=1 2'", "--success-code 0", "--success-code 1", "--final-code 2", "--max-memory 1Gi", "--max-cpu-time 60s", "--name b", "--command -- backup-db --full 'a b'"].join(" \\\n  "),
+    );
+  });
+
   it("names who is told", () => {
     const notify = [{ on: ["failed", "recovered"], to: ["ops"] }, { on: ["late"], to: [] }];
     expect(snippetOf("CLI", { task: "a", notify }, "")).toContain("--notify failed,recovered=ops \\\n  --notify late=");

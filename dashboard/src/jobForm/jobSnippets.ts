@@ -1,3 +1,4 @@
+import { lineOf } from "./commandWords";
 import { dependencyText, type JobFields } from "./jobDraft";
 import { toYaml } from "./toYaml";
 
@@ -23,18 +24,20 @@ export function snippetOf(kind: SnippetKind, fields: JobFields, origin: string):
 const FLAGS: Record<string, string> = {
   name: "--name", key: "--key", task: "--task", schedule: "--schedule", timezone: "--tz", queue: "--queue", priority: "--priority",
   timeout: "--timeout", warn_after: "--warn-after", start_within: "--start-within", deadline: "--deadline", overlap: "--overlap", on_worker_lost: "--on-worker-lost", description: "--description", owner: "--owner",
-  heartbeat_url: "--heartbeat-url",
+  heartbeat_url: "--heartbeat-url", cwd: "--cwd", stdin: "--stdin",
 };
 
 /** The command; where no flag says a field, a comment names it. */
 function cliOf(fields: JobFields): string {
   const parts = ["tickwork job create"];
   const unsaid: string[] = [];
-  for (const [name, value] of Object.entries(fields)) {
+  const { command: words, ...others } = fields;
+  for (const [name, value] of Object.entries(others)) {
     const flag = FLAGS[name];
     if (flag && typeof value === "string") parts.push(`${flag} ${quoted(value)}`);
     else parts.push(...(LONG_FLAGS[name]?.(value, unsaid) ?? (unsaid.push(name), [])));
   }
+  if (words) parts.push(`--command -- ${lineOf(words as string[])}`);
   const command = parts.join(" \\\n  ");
   return unsaid.length > 0 ? `# ${unsaid.join(", ")}: only by the API; see curl\n${command}` : command;
 }
@@ -44,10 +47,16 @@ const LONG_FLAGS: Record<string, (value: unknown, unsaid: string[]) => string[]>
   tags: (value) => (value as string[]).map((tag) => `--tag ${quoted(tag)}`),
   depends_on: (value) => (value as unknown[]).map((parent) => `--depends-on ${quoted(dependencyText(parent))}`),
   http: (value) => {
-    const { url, method, completion, headers = {} } = value as { url: string; method?: string; completion?: string; headers?: Record<string, string> };
+    const { url, method, headers = {}, ...target } = value as { url: string; method?: string; headers?: Record<string, string> } & Target;
     const lines = Object.entries(headers).map(([name, text]) => `--header ${quoted(`${name}: ${text}`)}`);
-    return [`--http ${quoted(url)}`, ...(method ? [`--method ${method}`] : []), ...(completion ? [`--completion ${completion}`] : []), ...lines];
+    return [`--http ${quoted(url)}`, ...(method ? [`--method ${method}`] : []), ...targetFlags(target), ...lines];
   },
+  env: (value) => Object.entries(value as Record<string, string>).map(([name, text]) => `--env ${quoted(`${name}=${text}`)}`),
+  exit_codes: (value) => {
+    const { success, final } = value as { success: number[]; final: number[] };
+    return [...success.map((code) => `--success-code ${code}`), ...final.map((code) => `--final-code ${code}`)];
+  },
+  process_limits: (value) => Object.entries(value as Record<string, string | number>).map(([name, limit]) => `--max-${name.replace("_", "-")} ${limit}`),
   notify: (value) => (value as { on: string[]; to: string[] }[]).map(({ on, to }) => `--notify ${quoted(`${on.join(",")}=${to.join(",")}`)}`),
   retry: (value, unsaid) => {
     const { max_attempts, ...others } = value as { max_attempts?: number };
@@ -55,6 +64,22 @@ const LONG_FLAGS: Record<string, (value: unknown, unsaid: string[]) => string[]>
     return max_attempts === undefined ? [] : [`--retries ${max_attempts - 1}`];
   },
 };
+
+interface Target {
+  completion?: string;
+  heartbeat?: string;
+  poll?: unknown;
+  send_parents?: boolean;
+}
+
+function targetFlags({ completion, heartbeat, poll, send_parents }: Target): string[] {
+  return [
+    ...(completion ? [`--completion ${completion}`] : []),
+    ...(heartbeat ? [`--target-heartbeat ${heartbeat}`] : []),
+    ...(poll ? [`--poll ${quoted(JSON.stringify(poll))}`] : []),
+    ...(send_parents ? ["--send-parents"] : []),
+  ];
+}
 
 function pythonOf(fields: JobFields): string {
   const lines = Object.entries(fields).map(([name, value]) => `        ${name}=${pythonValue(value)},`);

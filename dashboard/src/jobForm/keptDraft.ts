@@ -14,8 +14,8 @@ export function keptDraft(): JobDraft | null {
 
 export function keepDraft(draft: JobDraft): void {
   try {
-    // Headers may hold secrets: they are typed again.
-    sessionStorage.setItem(NAME, JSON.stringify({ ...draft, headers: "" }));
+    // Headers and variables may hold secrets: they are typed again.
+    sessionStorage.setItem(NAME, JSON.stringify({ ...draft, headers: "", env: "" }));
   } catch {
     // storage is full or refused: nothing depends on it
   }

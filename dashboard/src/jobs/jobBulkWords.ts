@@ -6,7 +6,7 @@ export const JOB_ACTION_WORDS: Record<JobAction, ActionWords> = {
   run: { verb: "Run", past: "started", effect: "Each of them runs once now, beside its schedule." },
   pause: { verb: "Pause", past: "paused", effect: "Nothing of them starts until they are resumed. What runs goes on." },
   resume: { verb: "Resume", past: "resumed", effect: "Their schedules go on. Due times that passed follow the catch-up policy of each job." },
-  cancel: { verb: "Cancel", past: "cancelled", effect: "They have no further executions; what runs goes on. This cannot be undone.", danger: true },
+  cancel: { verb: "Cancel", past: "cancelled", effect: "They have no further executions. This cannot be undone.", danger: true, canStopRunning: true },
   delete: {
     verb: "Delete",
     past: "deleted",

@@ -23,7 +23,7 @@ export const JOB_COLUMNS: Column<Job>[] = [
   { id: "next", header: "Next run", width: 122, sort: "next_run_at", cell: (job) => <TimeText at={job.next_run_at} jobZone={zoneOf(job.schedule)} /> },
   { id: "last", header: "Last run", width: 124, cell: (job) => <LastRun job={job} /> },
   { id: "queue", header: "Queue", width: 104, cell: ({ queue }) => <Link to="/queues" search={{ queue }}>{queue}</Link> },
-  { id: "task", header: "Task", width: 160, extra: true, cell: ({ task, http }) => task ?? http?.url },
+  { id: "task", header: "Task", width: 160, extra: true, cell: ({ task, http, command }) => task ?? http?.url ?? command?.join(" ") },
   { id: "priority", header: "Priority", width: 90, extra: true, cell: ({ priority }) => priority },
   { id: "owner", header: "Owner", width: 120, extra: true, cell: ({ owner }) => owner ?? "–" },
   { id: "running", header: "Running", width: 80, align: "right", extra: true, cell: ({ running }) => running || "–" },

@@ -1,5 +1,6 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
+import { queryClient } from "../api/queryClient";
 import { holdRows } from "./holdRows";
 import type { RowList } from "./rowList";
 
@@ -8,10 +9,13 @@ export interface Page<Row> {
   next_cursor?: string | null;
 }
 
-interface PagedListOptions<Row> {
+export interface PagedQuery<Row, Answer extends Page<Row> = Page<Row>> {
   /** Begins with the word of the API's path, and has every filter in it. */
   queryKey: readonly unknown[];
-  fetchPage: (cursor: string | undefined) => Promise<Page<Row>>;
+  fetchPage: (cursor: string | undefined) => Promise<Answer>;
+}
+
+interface PagedListOptions<Row, Answer extends Page<Row>> extends PagedQuery<Row, Answer> {
   rowId: (row: Row) => string;
   /** For lists in order of time: new rows wait behind a "12 new" pill. */
   holdsNew?: boolean;
@@ -20,12 +24,15 @@ interface PagedListOptions<Row> {
 }
 
 /** A list of the API, page by page. Live events refresh it; rows that are shown stay where they are. */
-export function usePagedList<Row>({ queryKey, fetchPage, rowId, holdsNew = false, refetchInterval }: PagedListOptions<Row>): RowList<Row> {
+export function usePagedList<Row, Answer extends Page<Row> = Page<Row>>({
+  queryKey,
+  fetchPage,
+  rowId,
+  holdsNew = false,
+  refetchInterval,
+}: PagedListOptions<Row, Answer>): RowList<Row> & { lastPage: Answer | undefined } {
   const query = useInfiniteQuery({
-    queryKey,
-    queryFn: ({ pageParam }) => fetchPage(pageParam),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    ...infinite({ queryKey, fetchPage }),
     placeholderData: keepPreviousData,
     refetchInterval: refetchInterval ?? false,
   });
@@ -44,7 +51,22 @@ export function usePagedList<Row>({ queryKey, fetchPage, rowId, holdsNew = false
     retry: () => void query.refetch(),
     fresh,
     showFresh: release,
+    lastPage: query.data?.pages.at(-1),
   };
+}
+
+/** Asks for the first page of a list while the code that shows it is on its way. */
+export function prefetchList<Row, Answer extends Page<Row>>(list: PagedQuery<Row, Answer>): void {
+  void queryClient.prefetchInfiniteQuery(infinite(list));
+}
+
+function infinite<Row, Answer extends Page<Row>>({ queryKey, fetchPage }: PagedQuery<Row, Answer>) {
+  return infiniteQueryOptions({
+    queryKey,
+    queryFn: ({ pageParam }) => fetchPage(pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
 }
 
 interface Held {

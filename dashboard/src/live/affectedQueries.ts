@@ -16,4 +16,5 @@ const AFFECTED: Record<string, string[]> = {
   key: ["keys", "events"],
   ping: ["pings", "events", "overview", ...TOLD],
   node: ["cluster", "events", ...TOLD],
+  cluster: ["cluster", "events", "overview"],
 };

@@ -31,6 +31,7 @@ const TENANT_NEWS: readonly News[] = [
   { word: "breaker_closed", meaning: "A destination is called again." },
   { word: "worker_lost", meaning: "A worker fell silent." },
   { word: "node_silent", meaning: "A server fires nothing." },
+  { word: "commits_lost", meaning: "A failover of the database has lost commits." },
 ];
 
 export type Scope = "all" | "tag" | "queue";

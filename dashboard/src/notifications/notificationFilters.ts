@@ -9,6 +9,7 @@ export const TOLD_KINDS = [
   "execution.skipped", "execution.blocked", "execution.cancelled", "execution.completed", "backfill.ended", "workflow.ended",
   "ping.missing", "ping.failed", "ping.late", "ping.slow", "ping.recovered", "deadletters.exceeded", "deadletters.receded",
   "queue.stuck", "queue.recovered", "breaker.opened", "breaker.closed", "worker.lost", "node.silent", "node.back",
+  "commits.lost",
 ] as const;
 
 const UNTIL: FilterField = { name: "until", kind: "text", label: "Until", width: 200 };

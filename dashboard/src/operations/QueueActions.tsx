@@ -1,4 +1,4 @@
-import { Button, Group, Modal, NumberInput, Text, TextInput } from "@mantine/core";
+import { Button, Group, Modal, NumberInput, Select, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { answer, api, type Schemas } from "../api/client";
 import { Problem } from "../parts/Problem";
@@ -37,12 +37,14 @@ function QueueLimits({ queue, onClose }: { queue: Queue; onClose: () => void }) 
   const [running, setRunning] = useState<string | number>(queue.max_running ?? "");
   const [backlog, setBacklog] = useState<string | number>(queue.max_backlog ?? "");
   const [rate, setRate] = useState(queue.rate ?? "");
+  const [workers, setWorkers] = useState<string | number>(queue.max_workers ?? "");
+  const [priority, setPriority] = useState<Queue["priority"]>(queue.priority);
   const saving = useAction({
     act: () =>
       answer(
         api.PUT("/v1/queues/{name}", {
           params: { path: { name: queue.name } },
-          body: { max_running: limit(running), max_backlog: limit(backlog), rate: rate.trim() || null },
+          body: { max_running: limit(running), max_backlog: limit(backlog), rate: rate.trim() || null, max_workers: limit(workers), priority },
         }),
       ),
     done: () => `The limits of ${queue.name} are set`,
@@ -57,6 +59,16 @@ function QueueLimits({ queue, onClose }: { queue: Queue; onClose: () => void }) 
       <NumberInput label="Running at the same time" value={running} onChange={setRunning} min={0} allowDecimal={false} data-autofocus />
       <TextInput label="Starts per time" description="such as 10/1s or 100/1m" value={rate} onChange={(event) => setRate(event.currentTarget.value)} mt="sm" />
       <NumberInput label="Waiting at most" description="what is due beyond that is skipped" value={backlog} onChange={setBacklog} min={1} allowDecimal={false} mt="sm" />
+      <NumberInput label="Workers at the same time" description="that have executions of it" value={workers} onChange={setWorkers} min={1} allowDecimal={false} mt="sm" />
+      <Select
+        label="Priority among the queues"
+        description="when workers are short, before the priority of jobs"
+        data={["critical", "high", "normal", "low"]}
+        value={priority}
+        onChange={(chosen) => setPriority((chosen ?? "normal") as Queue["priority"])}
+        allowDeselect={false}
+        mt="sm"
+      />
       {Boolean(saving.error) && <Problem error={saving.error} />}
       <Group justify="flex-end" mt="lg">
         <Button variant="default" onClick={onClose}>

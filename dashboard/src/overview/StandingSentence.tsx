@@ -74,6 +74,7 @@ function Trouble({ overview }: { overview: Overview }) {
       </Link>
     ),
   ].filter(Boolean);
+  if (overview.paused) parts.unshift(<Link key="paused" to="/cluster">the cluster is paused</Link>);
   if (parts.length === 0) return <span>All is well.</span>;
   return <span>{parts.map((part, place) => [place > 0 && (place === parts.length - 1 ? " and " : ", "), part])}.</span>;
 }

@@ -11,6 +11,7 @@ import { Facts } from "../parts/Facts";
 import { PageHeader } from "../parts/PageHeader";
 import { StateBadge } from "../parts/StatusBadge";
 import { HEALTH_LOOKS, type StateLook } from "../parts/states";
+import { PauseCluster, PausedCluster } from "../operations/ClusterPause";
 import { formatBytes } from "../operations/formatBytes";
 import { Duration } from "../time/Duration";
 import { TimeText } from "../time/TimeText";
@@ -56,7 +57,8 @@ function Cluster() {
     <Answer query={cluster}>
       {(data) => (
         <>
-          <Card title="Nodes">
+          {data.paused && <PausedCluster cluster={data} />}
+          <Card title="Nodes" actions={data.paused ? undefined : <PauseCluster />}>
             <SimpleTable label="Nodes" columns={COLUMNS} list={rowsOf({ ...cluster, data: data.nodes })} rowId={({ id }) => id} empty={<EmptyState title="No nodes" />} />
           </Card>
           <Card title="Database">
@@ -68,8 +70,23 @@ function Cluster() {
   );
 }
 
+const LOSS_WORDS: Record<Schemas["FailoverView"]["loss"], string> = {
+  none: "no commits were lost",
+  possible: "commits may have been lost",
+  certain: "commits were lost",
+};
+
+function Failover({ failover }: { failover: Schemas["FailoverView"] }) {
+  return (
+    <>
+      <TimeText at={failover.noticed_at} />: {LOSS_WORDS[failover.loss]}
+    </>
+  );
+}
+
 function DatabaseFacts({ cluster }: { cluster: Schemas["ClusterView"] }) {
-  const { database, disk } = cluster;
+  const { database, disk, replica } = cluster;
+  const last = cluster.failovers?.[0];
   return (
     <Facts
       facts={[
@@ -82,6 +99,9 @@ function DatabaseFacts({ cluster }: { cluster: Schemas["ClusterView"] }) {
         ["Schema", `version ${cluster.schema_version}`],
         ["Partitions until", <TimeText key="partitions" at={cluster.partitions_until} />],
         ["Time zone data", cluster.zone_data],
+        ["Read replica", replica ? (replica.usable ? "answers lists" : `is not used: it ${replica.problem}`) : null],
+        ["Last failover", last ? <Failover key="failover" failover={last} /> : null],
+        ["Backed up", cluster.backed_up_at ? <TimeText key="backup" at={cluster.backed_up_at} /> : null],
         ["Free disk", disk ? `${formatBytes(disk.free_bytes)} of ${formatBytes(disk.size_bytes)}` : null],
       ]}
     />

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { answer, api, type Schemas } from "../api/client";
+import { lineOf } from "../jobForm/commandWords";
 import { Answer } from "../parts/Answer";
 import { Card } from "../parts/Card";
 import { JsonBlock } from "../parts/CodeBlock";
@@ -15,9 +16,12 @@ import { AttemptErrors } from "./execution/AttemptErrors";
 import classes from "./execution/AttemptErrors.module.css";
 import { AttemptTimeline } from "./execution/AttemptTimeline";
 import { ExecutionActions } from "./execution/ExecutionActions";
+import { ExecutionCheckpoint } from "./execution/ExecutionCheckpoint";
 import { ExecutionLog } from "./execution/ExecutionLog";
+import { ExecutionPayload } from "./execution/ExecutionPayload";
 import { ProgressBar } from "./execution/ProgressBar";
 import { RelatedExecutions } from "./execution/RelatedExecutions";
+import { usageWords } from "./execution/usageWords";
 import { useExecutionLog } from "./execution/useExecutionLog";
 import { WhyNotRunning } from "./execution/WhyNotRunning";
 
@@ -52,6 +56,10 @@ function ShownExecution({ execution }: { execution: Execution }) {
     queryKey: ["executions", "attempts", id],
     queryFn: async () => (await answer(api.GET("/v1/executions/{id}/attempts", { params: { path: { id } } }))).items,
   });
+  const input = useQuery({
+    queryKey: ["executions", "input", id, execution.attempt],
+    queryFn: () => answer(api.GET("/v1/executions/{id}/input", { params: { path: { id } } })),
+  });
   const log = useExecutionLog(id);
   const name = job.data?.name ?? job.data?.key ?? execution.task;
   const tries = attempts.data ?? [];
@@ -63,7 +71,7 @@ function ShownExecution({ execution }: { execution: Execution }) {
         title={name}
         beside={<ExecutionBadge status={execution.status} waitingFor={execution.waiting_for} />}
         sentence={<code>{id}</code>}
-        actions={<ExecutionActions execution={execution} jobName={name} />}
+        actions={<ExecutionActions execution={execution} jobName={name} input={input.data} />}
       />
       {execution.status === "pending" && <WhyNotRunning id={id} />}
       {execution.reason && (
@@ -83,7 +91,7 @@ function ShownExecution({ execution }: { execution: Execution }) {
         </Card>
       )}
       <Card>
-        <ExecutionFacts execution={execution} job={job.data} worker={tries.at(-1)?.worker_name} />
+        <ExecutionFacts execution={execution} job={job.data} attempt={tries.at(-1)} />
         {execution.status === "running" && progress && <ProgressBar fraction={progress.fraction} message={progress.message} />}
       </Card>
       {wasDue(execution) && (
@@ -96,13 +104,14 @@ function ShownExecution({ execution }: { execution: Execution }) {
           <AttemptErrors attempts={tries} />
         </Card>
       )}
+      {wasDue(execution) && <ExecutionCheckpoint execution={execution} jobZone={zone} />}
       {wasDue(execution) && <ExecutionLog id={id} log={log} attempts={execution.attempt} jobZone={zone} />}
       {execution.status === "completed" && (
         <Card title="Result">
           <JsonBlock value={execution.result} what="the result" />
         </Card>
       )}
-      {job.data && <Payload execution={execution} job={job.data} />}
+      {input.data && <ExecutionPayload input={input.data} />}
       <RelatedExecutions execution={execution} />
     </>
   );
@@ -119,14 +128,15 @@ function wasDue(execution: Execution): boolean {
   return execution.waiting_for !== "due" && execution.status !== "skipped";
 }
 
-function ExecutionFacts({ execution, job, worker }: { execution: Execution; job: Job | undefined; worker: string | null | undefined }) {
+function ExecutionFacts({ execution, job, attempt }: { execution: Execution; job: Job | undefined; attempt: Schemas["AttemptView"] | undefined }) {
   const zone = job && zoneOf(job.schedule);
+  const used = usageWords(attempt);
   return (
     <Facts
       roomy
       facts={[
         ["Job", <JobLink key="job" job={{ id: execution.job_id, name: job?.name ?? null, key: job?.key ?? null }} />],
-        ["Task", execution.task],
+        job?.command ? ["Command", <code key="command">{lineOf(job.command)}</code>] : ["Task", execution.task],
         ["Queue", job?.queue],
         ["Triggered by", TRIGGERS[execution.trigger] ?? execution.trigger],
         ["Scheduled for", <TimeText key="scheduled" at={execution.scheduled_for} jobZone={zone} absolute />],
@@ -134,23 +144,9 @@ function ExecutionFacts({ execution, job, worker }: { execution: Execution; job:
         ["Start delay", execution.started_at ? <Duration key="delay" from={execution.scheduled_for} until={execution.started_at} /> : null],
         ["Ran for", <Duration key="duration" from={execution.started_at} until={execution.finished_at} />],
         ["Attempt", `${execution.attempt} of ${execution.max_attempts}`],
-        ["Worker", worker ?? execution.worker],
+        ["Worker", attempt?.worker_name ?? execution.worker],
+        ...(used ? ([["Used", used]] as const) : []),
       ]}
     />
-  );
-}
-
-/** The API keeps a payload with its job: an edit since then is told. */
-function Payload({ execution, job }: { execution: Execution; job: Job }) {
-  const wasEdited = execution.started_at !== null && Date.parse(job.updated_at) > Date.parse(execution.started_at);
-  return (
-    <Card title="Payload">
-      {wasEdited && (
-        <p>
-          The job was changed <TimeText at={job.updated_at} />, after this execution began. This is its payload now.
-        </p>
-      )}
-      <JsonBlock value={job.payload} what="the payload" />
-    </Card>
   );
 }

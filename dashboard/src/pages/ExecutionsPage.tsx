@@ -9,6 +9,7 @@ import { EXECUTION_ACTION_WORDS, type ExecutionAction } from "../executions/exec
 import { ExecutionBulkActions } from "../executions/ExecutionBulkActions";
 import { EXECUTION_COLUMNS, type Execution } from "../executions/executionColumns";
 import { conditionsOf, fieldsFor, filterWords, isFiltered, VIEWS } from "../executions/executionFilters";
+import { type ExecutionPage, executionListQuery } from "../executions/executionListQuery";
 import { DataTable } from "../list/DataTable";
 import { FilterBar, type Filters } from "../list/FilterBar";
 import { NOTHING, useSelection } from "../list/selection";
@@ -23,7 +24,6 @@ import { TimeText } from "../time/TimeText";
 const BulkDialog = lazy(() => import("../bulk/BulkDialog"));
 
 const route = getRouteApi("/inside/executions/");
-const PAGE = 100;
 
 /** Every run of every job, in all states. */
 export default function ExecutionsPage() {
@@ -33,19 +33,9 @@ export default function ExecutionsPage() {
   const mayWrite = useMay("write");
   const [selection, select] = useSelection(JSON.stringify(filters));
   const [more, setMore] = useState(false);
-  const [searchedUntil, setSearchedUntil] = useState<string | null>(null);
   const [asked, setAsked] = useState<{ action: ExecutionAction; target: BulkTarget; meant: string } | null>(null);
-  const list = usePagedList<Execution>({
-    queryKey: ["executions", "list", filters],
-    fetchPage: async (cursor) => {
-      const query = { ...conditionsOf(filters, new Date()), limit: PAGE, ...(cursor ? { cursor } : {}) };
-      const page = await answer(api.GET("/v1/executions", { params: { query: query as never } }));
-      setSearchedUntil(page.searched_until ?? null);
-      return page;
-    },
-    rowId: ({ id }) => id,
-    holdsNew: true,
-  });
+  const list = usePagedList<Execution, ExecutionPage>({ ...executionListQuery(filters), rowId: ({ id }) => id, holdsNew: true });
+  const searchedUntil = list.lastPage?.searched_until ?? null;
   const count = useExecutionCount(filters);
   const ask = (action: ExecutionAction) => {
     const matching = filterWords(filters);

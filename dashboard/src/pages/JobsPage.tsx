@@ -2,13 +2,13 @@ import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
-import { answer, api } from "../api/client";
 import { useMay } from "../api/session";
 import type { BulkTarget } from "../bulk/bulkRun";
 import { JOB_ACTION_WORDS, type JobAction } from "../jobs/jobBulkWords";
 import { JobBulkActions } from "../jobs/JobBulkActions";
 import { type Job, JOB_COLUMNS } from "../jobs/jobColumns";
 import { conditionsOf, fieldsFor, filterWords, isFiltered, SHORTCUTS } from "../jobs/jobFilters";
+import { jobListQuery } from "../jobs/jobListQuery";
 import { useJobCount } from "../jobs/useJobCount";
 import { DataTable } from "../list/DataTable";
 import { FilterBar, type Filters } from "../list/FilterBar";
@@ -23,8 +23,6 @@ import { PageHeader } from "../parts/PageHeader";
 const BulkDialog = lazy(() => import("../bulk/BulkDialog"));
 
 const route = getRouteApi("/inside/jobs/");
-const PAGE = 60;
-const STRIP = 30;
 
 export default function JobsPage() {
   const filters: Filters = route.useSearch();
@@ -32,11 +30,7 @@ export default function JobsPage() {
   const navigate = useNavigate();
   const mayWrite = useMay("write");
   const [selection, select] = useSelection(JSON.stringify(filters));
-  const list = usePagedList<Job>({
-    queryKey: ["jobs", "list", filters],
-    fetchPage: (cursor) => fetchJobs(filters, cursor),
-    rowId: ({ id }) => id,
-  });
+  const list = usePagedList<Job>({ ...jobListQuery(filters), rowId: ({ id }) => id });
   const count = useJobCount(filters);
   const newJob = mayWrite && (
     <Button component={Link} to="/jobs/new" leftSection={<IconPlus size={14} />}>
@@ -75,17 +69,6 @@ export default function JobsPage() {
       <Suspense>{asked && <BulkDialog resource="jobs" words={JOB_ACTION_WORDS[asked.action]} {...asked} onClose={() => setAsked(null)} onDone={() => select(NOTHING)} />}</Suspense>
     </>
   );
-}
-
-async function fetchJobs(filters: Filters, cursor: string | undefined) {
-  const query = {
-    ...conditionsOf(filters, new Date()),
-    ...(filters["sort"] ? { sort: filters["sort"] } : {}),
-    limit: PAGE,
-    recent: STRIP,
-    ...(cursor ? { cursor } : {}),
-  };
-  return (await answer(api.GET("/v1/jobs", { params: { query: query as never } }))) as { items: Job[]; next_cursor: string | null };
 }
 
 function NoJobs({ filtered, action }: { filtered: boolean; action: React.ReactNode }) {

@@ -22,6 +22,8 @@ const COLUMNS: Column<QueueView>[] = [
   { id: "running", header: "Running", width: 100, align: "right", cell: ({ running, max_running }) => `${running} / ${max_running ?? "∞"}` },
   { id: "load", header: "Load", width: 160, cell: (queue) => <QueueLoad queue={queue} /> },
   { id: "rate", header: "Rate", width: 110, align: "right", cell: ({ rate }) => rate ?? "–" },
+  { id: "priority", header: "Priority", width: 90, cell: ({ priority }) => priority },
+  { id: "workers", header: "Workers at once", width: 120, align: "right", extra: true, cell: ({ max_workers }) => max_workers ?? "∞" },
   { id: "backlog", header: "May wait", width: 100, align: "right", extra: true, cell: ({ max_backlog }) => max_backlog ?? "∞" },
 ];
 

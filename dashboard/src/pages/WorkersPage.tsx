@@ -3,6 +3,8 @@ import { answer, api, type Schemas } from "../api/client";
 import { useMay } from "../api/session";
 import type { Column } from "../list/columns";
 import { DataTable } from "../list/DataTable";
+import { FilterBar } from "../list/FilterBar";
+import { useFilters } from "../list/useFilters";
 import { usePagedList } from "../list/usePagedList";
 import { DrainWorker } from "../operations/DrainWorker";
 import { SlotCells } from "../operations/SlotCells";
@@ -10,6 +12,8 @@ import { EmptyState } from "../parts/EmptyState";
 import { PageHeader } from "../parts/PageHeader";
 import { WorkerBadge } from "../parts/StatusBadge";
 import { TimeText } from "../time/TimeText";
+import { loadWords, processWords } from "../workers/loadWords";
+import { isFiltered, WORKER_FIELDS, workerQuery } from "../workers/workerFilters";
 
 type WorkerView = Schemas["WorkerView"];
 
@@ -17,6 +21,7 @@ const COLUMNS: Column<WorkerView>[] = [
   { id: "name", header: "Worker", width: 200, grows: true, always: true, cell: ({ id, name }) => <Link to="/executions" search={{ worker: id }}>{name}</Link> },
   { id: "status", header: "Status", width: 120, cell: (worker) => <WorkerBadge status={statusOf(worker)} /> },
   { id: "slots", header: "Slots in use", width: 190, cell: ({ holding, slots }) => <SlotCells holding={holding} slots={slots} /> },
+  { id: "load", header: "Load", width: 230, cell: ({ load }) => loadWords(load) },
   { id: "host", header: "Host", width: 160, cell: ({ host }) => host || "–" },
   { id: "version", header: "Version", width: 90, cell: ({ version }) => version || "–" },
   { id: "queues", header: "Queues", width: 140, cell: ({ queues }) => queues.join(", ") || "all" },
@@ -31,6 +36,7 @@ function statusOf({ status, heartbeat_at }: WorkerView): string {
   return status !== "offline" && Date.now() - Date.parse(heartbeat_at) > SILENT_AFTER ? "silent" : status;
 }
 
+const COMMANDS: Column<WorkerView> = { id: "commands", header: "Commands", width: 160, extra: true, cell: ({ commands }) => commands.join(", ") };
 const LABELS: Column<WorkerView> = {
   id: "labels",
   header: "Labels",
@@ -38,7 +44,8 @@ const LABELS: Column<WorkerView> = {
   extra: true,
   cell: ({ labels }) => Object.entries(labels).map(([name, value]) => `${name}=${value}`).join(", "),
 };
-const COLUMNS_WITH_LABELS = [...COLUMNS, LABELS];
+const PROCESS: Column<WorkerView> = { id: "process", header: "Uses itself", width: 150, extra: true, cell: ({ load }) => processWords(load) };
+const COLUMNS_WITH_LABELS = [...COLUMNS, COMMANDS, LABELS, PROCESS];
 const COLUMNS_WITH_ACTIONS: Column<WorkerView>[] = [
   ...COLUMNS_WITH_LABELS,
   { id: "actions", header: "", width: 90, always: true, cell: (worker) => worker.status === "online" && <DrainWorker worker={worker} /> },
@@ -48,14 +55,18 @@ const rowId = ({ id }: WorkerView) => id;
 
 export default function WorkersPage() {
   const may = useMay("admin");
+  const [filters, change] = useFilters();
+  const query = workerQuery(filters);
   const list = usePagedList<WorkerView>({
-    queryKey: ["workers", "list"],
-    fetchPage: (cursor) => answer(api.GET("/v1/workers", { params: { query: { limit: 100, ...(cursor ? { cursor } : {}) } } })),
+    queryKey: ["workers", "list", query],
+    fetchPage: (cursor) => answer(api.GET("/v1/workers", { params: { query: { ...query, limit: 100, ...(cursor ? { cursor } : {}) } as never } })),
     rowId,
+    refetchInterval: 10_000, // what a worker measures is no event
   });
   return (
     <>
       <PageHeader title="Workers" sentence="The processes that run attempts, and what each of them has." />
+      <FilterBar fields={WORKER_FIELDS} value={filters} onChange={change} />
       <DataTable
         name="workers"
         label="Workers"
@@ -63,7 +74,7 @@ export default function WorkersPage() {
         columns={may ? COLUMNS_WITH_ACTIONS : COLUMNS_WITH_LABELS}
         list={list}
         rowId={rowId}
-        empty={<EmptyState title="No workers" text="A worker is a process of yours that runs tasks." command="tickwork worker tasks:app" />}
+        empty={<EmptyState title={isFiltered(filters) ? "No worker matches" : "No workers"} text="A worker is a process of yours that runs tasks." command="tickwork worker tasks:app" />}
       />
     </>
   );

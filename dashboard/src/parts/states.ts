@@ -82,6 +82,12 @@ export const WORKER_LOOKS = {
   offline: look("Offline", "minus", "hatched", "neutral"),
 } satisfies Record<string, StateLook>;
 
+export const TASK_LOOKS = {
+  active: look("Active", "play", "solid", "running"),
+  disabled: look("Disabled", "pause", "dotted", "retrying"),
+  retired: look("Retired", "minus", "hatched", "neutral"),
+} satisfies Record<string, StateLook>;
+
 export const BREAKER_LOOKS = {
   closed: look("Closed", "check", "solid", "completed"),
   open: look("Open", "bolt", "notched", "failed"),

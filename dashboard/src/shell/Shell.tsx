@@ -6,6 +6,7 @@ import { readSetting, writeSetting } from "../parts/localSettings";
 import { useStore } from "../parts/store";
 import { DESTINATIONS } from "./navigation";
 import { helpOpened, paletteOpened } from "./overlays";
+import { PausedBanner } from "./PausedBanner";
 import { Rail } from "./Rail";
 import classes from "./Shell.module.css";
 import { TopBar } from "./TopBar";
@@ -59,6 +60,7 @@ function Main() {
   }, [path]);
   return (
     <main id="main" ref={main} className={classes.main} tabIndex={-1}>
+      <PausedBanner />
       <Outlet />
     </main>
   );

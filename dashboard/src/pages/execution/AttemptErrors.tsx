@@ -5,6 +5,7 @@ import { Duration } from "../../time/Duration";
 import { TimeText } from "../../time/TimeText";
 import classes from "./AttemptErrors.module.css";
 import { outcomeLook } from "./attemptTimeline";
+import { usageWords } from "./usageWords";
 
 type Attempt = Schemas["AttemptView"];
 
@@ -29,6 +30,7 @@ export function AttemptErrors({ attempts }: { attempts: readonly Attempt[] }) {
             </span>
             <span className={classes.facts}>
               {attempt.worker_name ?? attempt.worker} · <TimeText at={attempt.finished_at} /> · <Duration from={attempt.started_at} until={attempt.finished_at} />
+              {attempt.usage && ` · ${usageWords(attempt)}`}
             </span>
           </summary>
           {attempt.error && <CodeBlock code={attempt.error.traceback ?? attempt.error.message} what={`the error of attempt ${attempt.attempt}`} wrap />}

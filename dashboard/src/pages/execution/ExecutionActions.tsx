@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
-import { IconPlayerStop, IconRefresh, IconTerminal2 } from "@tabler/icons-react";
+import { IconPencil, IconPlayerStop, IconRefresh, IconTerminal2 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense, useState } from "react";
 import { answer, api, basePath, type Schemas } from "../../api/client";
 import { useMay } from "../../api/session";
 import { confirm } from "../../parts/confirm";
@@ -9,15 +10,21 @@ import { DropDown, DropDownItem } from "../../parts/DropDown";
 import { toast, toastProblem } from "../../parts/toast";
 
 type Execution = Schemas["ExecutionView"];
+type Input = Schemas["ExecutionInput"];
+
+const RetryDialog = lazy(() => import("./RetryDialog"));
+
+const RETRIED = new Set(["failed", "cancelled"]);
 
 /** What one can do with an execution: as far as its state and the key allow it. */
-export function ExecutionActions({ execution, jobName }: { execution: Execution; jobName: string }) {
+export function ExecutionActions({ execution, jobName, input }: { execution: Execution; jobName: string; input: Input | undefined }) {
   const may = useMay("write");
   const isOpen = execution.status === "pending" || execution.status === "running";
   return (
     <>
       <CopyAs execution={execution} />
-      {may && execution.status === "failed" && <Retry execution={execution} />}
+      {may && RETRIED.has(execution.status) && <Retry execution={execution} />}
+      {may && RETRIED.has(execution.status) && input && <EditAndRetry execution={execution} input={input} />}
       {may && isOpen && <Cancel execution={execution} jobName={jobName} />}
     </>
   );
@@ -41,6 +48,18 @@ function Retry({ execution }: { execution: Execution }) {
     <Button leftSection={<IconRefresh size={14} />} loading={retry.isPending} onClick={() => retry.mutate(execution.id)}>
       Retry
     </Button>
+  );
+}
+
+function EditAndRetry({ execution, input }: { execution: Execution; input: Input }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button variant="default" leftSection={<IconPencil size={14} />} onClick={() => setOpen(true)}>
+        Edit and retry
+      </Button>
+      <Suspense>{isOpen && <RetryDialog execution={execution} input={input} onClose={() => setOpen(false)} />}</Suspense>
+    </>
   );
 }
 

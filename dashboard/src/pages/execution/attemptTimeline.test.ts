@@ -16,7 +16,7 @@ function execution(fields: Partial<Schemas["ExecutionView"]>): Schemas["Executio
 function attempt(number: number, from: number, until: number | null, outcome: Schemas["AttemptOutcome"] | null): Schemas["AttemptView"] {
   return {
     attempt: number, started_at: at(from), finished_at: until === null ? null : at(until), outcome, error: null, worker: "w1",
-    worker_name: null, log_tail: null, silent_for: null,
+    worker_name: null, log_tail: null, silent_for: null, usage: null,
   };
 }
 
