@@ -38,7 +38,7 @@ CAPTIONS = {
     "config": "settings",
     "log_setup": "log format",
     "log_rate_limit": "few lines of a kind",
-    "request_rate_limit": "few requests of one",
+    "fixed_window_limit": "few requests of one",
     "inprocess_connection": "a worker in this process",
     "loop": "loops of a node",
     "model": "words: frozen values, no I/O",
