@@ -1,16 +1,17 @@
 """The loops of a server node: how each is started, stopped and woken, and whether it works."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
 
 from tickwork.log_rate_limit import LogRateLimit
+from tickwork.loop_names import GOES_ON_WHILE_PAUSED, LoopName
 from tickwork.model.errors import Unavailable
 
 _log = structlog.get_logger("tickwork")
@@ -18,6 +19,8 @@ _PAUSE_WHEN_UNAVAILABLE = 0.25
 _PAUSE_AFTER_ERROR = 1.0
 _LOG_INTERVAL = 60.0  # seconds between log lines about the same error of the same loop
 _MOST_FAILURES = 3  # in a row, before the loop counts as failing
+_LOOK_INTERVAL = 0.25  # seconds between looks for work
+_UNASKED_AFTER = 10.0  # seconds after which a loop takes a step, even if there seems to be no work for it
 _MOST_UNAVAILABLE = 15.0  # seconds for which the database may be unavailable to this loop only
 _FAILURES = Counter("tickwork_loop_failures_total", "Steps of a loop that failed.", ["loop"])
 _FAILURES_IN_A_ROW = Gauge(
@@ -42,107 +45,7 @@ STUCK_AFTER = (
 
 
 Step: TypeAlias = Callable[[], Awaitable[bool]]
-LoopName: TypeAlias = Literal[
-    # define
-    "index jobs",
-    "settle one-time jobs",
-    "clean job index",
-    "fan out",
-    "check jobs of new tasks",
-    "cancel jobs of retired tasks",
-    "delete purged jobs",
-    # trigger
-    "fire",
-    "fire in parallel",
-    "refresh full queues",
-    "backfill",
-    "release queued",
-    "give up unstarted",
-    "create deferred",
-    "skip rounds",
-    "update zone data",
-    # dispatch
-    "claim",
-    "renew",
-    "revoke",
-    "reconcile",
-    "rescue",
-    "clean up slots",
-    "update breakers",
-    "read dispatch settings",
-    # record
-    "record",
-    "write logs",
-    "store checkpoints",
-    "end callbacks",
-    "poll targets",
-    "wake waiting callers",
-    "write statistics",
-    "keep up statistics",
-    "delete old statistics",
-    "number events",
-    "enforce time limits",
-    "tell late",
-    "tell endangered deadlines",
-    "read failing jobs",
-    "write pulse",
-    "delete old events",
-    "delete old errors",
-    "read heartbeats",
-    "call heartbeats",
-    # pings
-    "watch pings",
-    "delete old ping runs",
-    "report outside",
-    "notify",
-    "read completion rules",
-    "tell exceeded limits",
-    "delete old notifications",
-    # upkeep
-    "read clock",
-    "watch database",
-    "mark commits",
-    "watch replica",
-    "test writes",
-    "maintain partitions",
-    "delete past jobs",
-    "record key use",
-    "update sessions",
-    "expire idempotency keys",
-    "report node",
-    "read pause",
-    "watch postgres",
-]
-# What goes on while the cluster is paused: what users see, what workers already run, and the database itself. All else
-# would fire, hand over, call, tell, end or delete something.
-_GOES_ON_WHILE_PAUSED: frozenset[LoopName] = frozenset(
-    {
-        "index jobs",
-        "clean job index",
-        "renew",
-        "revoke",
-        "clean up slots",
-        "update breakers",
-        "record",
-        "write logs",
-        "wake waiting callers",
-        "write statistics",
-        "keep up statistics",
-        "number events",
-        "read failing jobs",
-        "write pulse",
-        "read heartbeats",
-        "read completion rules",
-        "read clock",
-        "test writes",
-        "record key use",
-        "update sessions",
-        "expire idempotency keys",
-        "report node",
-        "read pause",
-        "watch postgres",
-    }
-)
+ReadLoopsWithWork: TypeAlias = Callable[[], Awaitable[Collection[str]]]
 
 
 class Outage:
@@ -245,11 +148,21 @@ class Loop:
     """
 
     def __init__(
-        self, name: LoopName, step: Step, *, every: float, stuck_after: float, outage: Outage
+        self,
+        name: LoopName,
+        step: Step,
+        *,
+        every: float,
+        may_have_work: Callable[[], bool] | None,
+        stuck_after: float,
+        outage: Outage,
     ) -> None:
+        """`may_have_work`: if it says no, the interval passes without a step."""
         self.name = name
         self.step = step
         self._every = every
+        self._may_have_work = may_have_work
+        self._stepped_at = monotonic()
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
@@ -269,13 +182,31 @@ class Loop:
             await self._task
 
     async def _run(self) -> None:
+        more = False
         while not self._stopping:
+            woken = self._woken.is_set()
             self._woken.clear()
-            pause = await self._one_step()
+            pause = await self._one_step() if more or woken or self._is_due() else self._pass()
+            more = not pause
             if pause:
                 await self._wait(pause)
 
+    @property
+    def only_with_work(self) -> bool:
+        return self._may_have_work is not None
+
+    def _is_due(self) -> bool:
+        if self._may_have_work is None or self._may_have_work():
+            return True
+        return monotonic() - self._stepped_at > _UNASKED_AFTER
+
+    def _pass(self) -> float:
+        """Take no step. The database has said that none is needed, which is a success, too."""
+        self.condition.succeeded()
+        return self._every
+
     async def _one_step(self) -> float:
+        self._stepped_at = monotonic()
         try:
             with self.condition.step():
                 more = await self.step()
@@ -297,13 +228,43 @@ class Loops:
     def __init__(self) -> None:
         self._loops: dict[LoopName, Loop] = {}
         self._outage = Outage()
+        self._with_work: Collection[str] | None = None  # loops that may have work; None: not known
         self.paused = False  # the cluster is: most loops do nothing
 
-    def add(self, name: LoopName, step: Step, *, every: float, stuck_after: float = STUCK_AFTER) -> None:
-        """A step that takes longer than `stuck_after` seconds counts as a problem of the node."""
-        if name not in _GOES_ON_WHILE_PAUSED:
+    def add(
+        self,
+        name: LoopName,
+        step: Step,
+        *,
+        every: float,
+        only_with_work: bool = False,
+        stuck_after: float = STUCK_AFTER,
+    ) -> None:
+        """`only_with_work`: only when the last look for work has found some for it, or when it is woken. A step that
+        takes longer than `stuck_after` seconds counts as a problem of the node."""
+        if name not in GOES_ON_WHILE_PAUSED:
             step = partial(self._unless_paused, step)
-        self._loops[name] = Loop(name, step, every=every, stuck_after=stuck_after, outage=self._outage)
+        may_have_work = partial(self._may_have_work, name) if only_with_work else None
+        self._loops[name] = Loop(
+            name,
+            step,
+            every=every,
+            may_have_work=may_have_work,
+            stuck_after=stuck_after,
+            outage=self._outage,
+        )
+
+    def look_for_work_in(self, read: ReadLoopsWithWork) -> None:
+        """Ask for all loops at once which of them may have work, so that they need not ask one by one."""
+        self.add("look for work", partial(self._look_for_work, read), every=_LOOK_INTERVAL)
+
+    async def _look_for_work(self, read: ReadLoopsWithWork) -> bool:
+        self._with_work = None  # if the database does not answer, loops ask by themselves
+        self._with_work = await read()
+        return False
+
+    def _may_have_work(self, name: LoopName) -> bool:
+        return self._with_work is None or name in self._with_work
 
     async def _unless_paused(self, step: Step) -> bool:
         return False if self.paused else await step()

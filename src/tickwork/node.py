@@ -38,7 +38,8 @@ from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.rest_workers import RestWorkers
 from tickwork.dispatch.why_waiting import WaitingReasons
 from tickwork.dispatch.worker_gateway import WorkerGateway
-from tickwork.loop import LoopName, Loops, Wake
+from tickwork.loop import Loops, Wake
+from tickwork.loop_names import LoopName
 from tickwork.model.errors import Unavailable
 from tickwork.model.event_after_commit import (
     AttemptsEnded,
@@ -130,6 +131,7 @@ class Node:
 
     async def start(self) -> None:
         await asyncio.gather(self.open(), asyncio.to_thread(load_calendars))
+        await self._loops.step("look for work")
         self._loops.start()
         self._running = True
         _log.info("server started", **self._startup_report)

@@ -19,6 +19,7 @@ from tickwork.store.database_errors import DISK_FULL, Condition
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.failover.leave_replaced_server import ServerWatch
 from tickwork.store.failover.notice_failover import FailoverWatch
+from tickwork.store.loops_with_work_store import LoopsWithWork
 from tickwork.store.migrate import upgrade
 from tickwork.store.partitions_and_retention import Partitions, PastJobs
 from tickwork.store.pool import CONNECTIONS, Database
@@ -48,6 +49,7 @@ class OpenDatabase(NamedTuple):
     replica: ReadReplica | None
 
     def add_loops(self, loops: Loops) -> None:
+        loops.look_for_work_in(LoopsWithWork(self.work).read)
         loops.add("read clock", self.clock.read, every=5)
         loops.add("watch database", self.server.look, every=1)
         loops.add("mark commits", self.failovers.mark, every=1)

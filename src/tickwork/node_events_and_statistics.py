@@ -39,7 +39,9 @@ class Monitoring:
 
     def add_loops(self, loops: Loops, history: timedelta) -> None:
         """`history`: how long events and causes of failures are kept."""
-        loops.add("number events", EventNumbering(self._events).number, every=_NUMBER_INTERVAL)
+        loops.add(
+            "number events", EventNumbering(self._events).number, every=_NUMBER_INTERVAL, only_with_work=True
+        )
         loops.add("tell late", self._overdue.tell_late, every=_OVERDUE_INTERVAL)
         loops.add("tell endangered deadlines", self._deadlines.tell_endangered, every=_OVERDUE_INTERVAL)
         loops.add("read failing jobs", self.failing_jobs.read, every=1)

@@ -33,5 +33,5 @@ class HttpTargets:
         self._deadlines = CallbackDeadlines(waits, recorder, now)
 
     def add_loops(self, loops: Loops) -> None:
-        loops.add("end callbacks", self._deadlines.enforce, every=1)
-        loops.add("poll targets", self.status_polls.start_due, every=1)
+        loops.add("end callbacks", self._deadlines.enforce, every=1, only_with_work=True)
+        loops.add("poll targets", self.status_polls.start_due, every=1, only_with_work=True)

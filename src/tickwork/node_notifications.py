@@ -39,7 +39,7 @@ class Notifications:
 
     def add_loops(self, loops: Loops, history: timedelta) -> None:
         """`history`: how long it is kept what was told."""
-        loops.add("notify", self._notifier.notify, every=_NOTIFY_INTERVAL)
+        loops.add("notify", self._notifier.notify, every=_NOTIFY_INTERVAL, only_with_work=True)
         loops.add("read completion rules", self.wanted_completions.read_rules, every=1)
         loops.add("tell exceeded limits", self._limits.tell, every=_LIMIT_INTERVAL)
         loops.add("delete old notifications", partial(self._store.delete_old, history), every=600)

@@ -54,7 +54,7 @@ class Watches:
         )
 
     def add_loops(self, loops: Loops) -> None:
-        loops.add("watch pings", self.pings.watch, every=_WATCH_INTERVAL)
+        loops.add("watch pings", self.pings.watch, every=_WATCH_INTERVAL, only_with_work=True)
         loops.add("delete old ping runs", partial(self.pings.delete_old_runs, self._history), every=600)
         loops.add("read heartbeats", self.heartbeats.read, every=1)
         loops.add("report node", self.cluster.report, every=REPORT_INTERVAL)

@@ -33,7 +33,8 @@ def add_waiting_loops(
     pings: Pings,
     wake: Wake,
 ) -> WaitingExecutions:
-    loops.add("backfill", Backfiller(backfills, partitions.make_for, wake).fill, every=_BACKFILL_INTERVAL)
+    backfiller = Backfiller(backfills, partitions.make_for, wake)
+    loops.add("backfill", backfiller.fill, every=_BACKFILL_INTERVAL, only_with_work=True)
     waiting = WaitingExecutions(
         triggers, PostgresDependencyStore(database), partitions.horizon, partitions.make_for, wake
     )

@@ -17,7 +17,7 @@ from support.proxy import COMMIT, Upstream, Wire
 from tickwork.api.asgi_app import build_app
 from tickwork.config import Settings
 from tickwork.dispatch import rescue
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import AttemptOutcome

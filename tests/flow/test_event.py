@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.event_after_commit import AttemptsEnded, Event, JobChanged, JobsCreated, WorkArrived
 from tickwork.model.job import JobRequest
 from tickwork.node import Node

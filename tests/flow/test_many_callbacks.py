@@ -12,7 +12,7 @@ from support.node_steps import later
 from support.query_plan import explain
 from support.sent_statements import watch_statements
 from tickwork.config import Settings
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.testing.clock import SettableClock

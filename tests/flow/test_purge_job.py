@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.access import Author
 from tickwork.model.errors import Conflict, NotFound, Unavailable
 from tickwork.model.execution_input import ExecutionRetry

@@ -10,7 +10,7 @@ import pytest
 
 from support.docs_page import ROOT
 from support.metric_samples import every_metric
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 
 RULES = ROOT / "deploy/prometheus/alerts.yml"
 RULE_TESTS = [ROOT / "deploy/prometheus" / name for name in ("alerts_test.yml", "alerts_days_test.yml")]

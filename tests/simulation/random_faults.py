@@ -3,7 +3,7 @@
 from simulation.simulated_database import Fault, Planned
 from simulation.simulated_worker import TASKS, SimulatedWorker
 from simulation.simulated_world import Server, SimulatedWorld
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.job import HTTP_TASK
 
 _LOOPS: tuple[LoopName, ...] = (

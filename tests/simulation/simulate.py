@@ -46,6 +46,7 @@ _LOST_REQUESTS = (
 _BEFORE_LIMITS = Planned("stand still", words="FOR UPDATE OF g")
 _OFTEN_DUE = 5.0  # seconds
 _LEFT_OUT = {
+    "look for work",
     "test writes",
     "watch database",
     "mark commits",

@@ -13,7 +13,7 @@ from simulation.simulated_database import Access, Lines, Planned
 from simulation.simulated_network import Link
 from simulation.simulated_worker import AcceptedAttempt, SimulatedWorker
 from tickwork.config import Settings
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
 from tickwork.node import Node

@@ -57,6 +57,7 @@ _LONGER = _OF_ONE_LANE | {
     ("upcoming", "executions_due"),  # a page
     ("upcoming", "count_one_time_jobs"),  # a range
     ("trigger", "release_queued"),  # all that wait for one another
+    ("loops_with_work", "loops_with_work"),  # the first of those in each partition
     ("partitions_and_retention", "is_settled"),  # a day that is about to be dropped
     ("statistics", "count_slice"),  # a slice
     ("statistics", "executions_with_tag"),  # a slice

@@ -23,7 +23,7 @@ class RetiredTaskJobs:
         self._isolation = BadRowIsolation("cancel jobs of retired tasks")
 
     def add_loops(self, loops: Loops) -> None:
-        loops.add("cancel jobs of retired tasks", self.step, every=_INTERVAL)
+        loops.add("cancel jobs of retired tasks", self.step, every=_INTERVAL, only_with_work=True)
 
     async def step(self) -> bool:
         """Cancel some jobs of each such task; whether there may be more."""

@@ -27,7 +27,7 @@ class NewTaskCheck:
         self._clean_up_at = monotonic() + _CLEAN_UP_INTERVAL
 
     def add_loops(self, loops: Loops) -> None:
-        loops.add("check jobs of new tasks", self.step, every=_INTERVAL)
+        loops.add("check jobs of new tasks", self.step, every=_INTERVAL, only_with_work=True)
 
     async def step(self) -> bool:
         """Check jobs, and fail what is due of those that do not fit; whether there may be more."""

@@ -29,7 +29,7 @@ from tickwork.demo.shop_jobs import (
     workflow_jobs,
 )
 from tickwork.demo.shop_tasks import app
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.access import Author, Requester, Scope
 from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.errors import Conflict

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 
 from tickwork.config import Settings
-from tickwork.loop import LoopName
+from tickwork.loop_names import LoopName
 from tickwork.model.errors import NotAllowed, TickworkError
 from tickwork.node import Node
 from tickwork.sdk.app import App, declared_jobs

@@ -30,10 +30,10 @@ class WaitingExecutions:
         self._wake = wake
 
     def add_loops(self, loops: Loops) -> None:
-        loops.add("release queued", self.release_queued, every=_RELEASE_INTERVAL)
+        loops.add("release queued", self.release_queued, every=_RELEASE_INTERVAL, only_with_work=True)
         loops.add("give up unstarted", self.give_up_unstarted, every=1)
         loops.add("create deferred", self.create_deferred, every=5)
-        loops.add("skip rounds", self.skip_rounds_without_parents, every=1)
+        loops.add("skip rounds", self.skip_rounds_without_parents, every=1, only_with_work=True)
 
     async def release_queued(self) -> bool:
         """Release executions (`overlap: queue`) for which the earlier execution has ended."""

@@ -141,7 +141,8 @@ class FailoverWatch:
         does it all."""
         if self.history is None:
             return False
-        await self._look_behind_pooler()
+        if self._database.pooled:
+            await self._look_behind_pooler()
         number = self._mark.number + 1 if self._mark else 1
         began = monotonic()
         async with self._database.transaction() as connection:
