@@ -54,5 +54,11 @@ def allows(patterns: Iterable[str], program: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _expression(pattern: str) -> re.Pattern[str]:
-    parts = {"*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(parts.get(each, re.escape(each)) for each in pattern), re.DOTALL)
+    """Each star but the last takes as little as it can, and nothing else is tried (`(?>…)`). Workers are not trusted:
+    a pattern with many stars must not keep a server busy."""
+    first, *others = (
+        "".join("[^/]" if each == "?" else re.escape(each) for each in part) for part in pattern.split("*")
+    )
+    inner = "".join(f"(?>[^/]*?{part})" for part in others[:-1])
+    last = f"[^/]*{others[-1]}" if others else ""
+    return re.compile(first + inner + last, re.DOTALL)
