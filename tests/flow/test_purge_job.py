@@ -11,13 +11,16 @@ import pytest
 from support.node_steps import later, run_due
 from tickwork.loop_names import LoopName
 from tickwork.model.access import Author
-from tickwork.model.errors import Conflict, NotFound, Unavailable
+from tickwork.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tickwork.model.execution_input import ExecutionRetry
+from tickwork.model.for_each import ForEach
 from tickwork.model.job import Dependency, JobRequest, RetryRequest
 from tickwork.model.job_filter import JobFilter
 from tickwork.model.public_ids import from_micros, job_id
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
+from tickwork.store.create_and_change_job import PostgresJobStore
+from tickwork.store.port.define import ParentJob
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -166,6 +169,65 @@ async def test_is_refused_while_other_jobs_depend_on_it(still_node: Node, worker
     await still_node.jobs.cancel(TENANT, OTHER)
     assert (await still_node.purges.purge(TENANT, JOB)).status == "completed"
     assert (await still_node.jobs.get(TENANT, OTHER)).status == "cancelled"
+
+
+async def test_is_refused_while_other_jobs_depend_on_one_of_its_elements(
+    still_node: Node, worker: ScriptedWorker
+) -> None:
+    """It would wait for ever, because nobody could retry the element that failed."""
+    each = Dependency("@list", for_each=ForEach())
+    await still_node.jobs.create(
+        TENANT,
+        [JobRequest(task="work", ref="list"), JobRequest(task="work", depends_on=[each], retry=ONCE)],
+    )
+    await run_due(still_node)
+    (run,) = await worker.runs()
+    await worker.complete(run, b"[1]")
+    await still_node.step("fan out")
+    await run_due(still_node)
+    (element,) = await worker.runs()
+    (child,) = await still_node.jobs.create(
+        TENANT, [JobRequest(task="work", depends_on=[job_id(element.job)])]
+    )
+    await worker.fail(element, BROKEN)
+    with pytest.raises(Conflict, match=child.id):
+        await still_node.purges.purge(TENANT, OTHER)
+    await still_node.dead_letters.retry(TENANT, element.job, from_micros(element.at))
+    await run_due(still_node)
+    (again,) = await worker.runs()
+    assert again.job == element.job
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.0])  # the purge has begun, or has ended
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_no_job_becomes_a_child_after_the_purge_began(
+    still_node: Node,
+    worker: ScriptedWorker,
+    monkeypatch: pytest.MonkeyPatch,
+    connection: asyncpg.Connection,
+    seconds: float,
+    is_new: bool,
+) -> None:
+    """Not even if the parent was still there when the request was checked: it would wait for ever."""
+    monkeypatch.setattr("tickwork.define.purge_jobs._AT_ONCE", seconds)
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1h")] * 2)
+    find_parents = PostgresJobStore.find_parents
+
+    async def then_purge(store: PostgresJobStore, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
+        found = await find_parents(store, tenant_id, jobs)
+        await still_node.purges.purge(TENANT, JOB)
+        return found
+
+    monkeypatch.setattr(PostgresJobStore, "find_parents", then_purge)
+    parents = [job_id(JOB)]
+    create = still_node.jobs.create(TENANT, [JobRequest(task="work", depends_on=[*parents])])
+    edit = still_node.jobs.patch(TENANT, OTHER, {"schedule": None, "depends_on": parents})
+    request, other = (create, edit) if is_new else (edit, create)
+    other.close()
+    with pytest.raises(Invalid, match=f"{job_id(JOB)} was deleted meanwhile"):
+        await request
+    await gone(still_node)
+    assert await left_behind(connection) == []
 
 
 async def test_another_node_goes_on_where_one_died(

@@ -80,6 +80,7 @@ class PostgresPurgeStore:
                 raise NotFound("job", job_id(job))
             if version is not None and row["version"] != version:
                 raise Stale(f"job {job_id(job)} was changed meanwhile: its version is {row['version']}")
+            await connection.execute(self._sql["cancel_elements_of_job"], tenant_id, job)
             await self._refuse_if_needed(connection, tenant_id, job)
             change = JobStatusChange(
                 connection, members, tenant_id, row, rules.get(row["rule_id"]), await members.now()
@@ -96,6 +97,7 @@ class PostgresPurgeStore:
             )
 
     async def _refuse_if_needed(self, connection: Connection, tenant_id: int, job: int) -> None:
+        """The job and its elements are locked. Who makes a child of one of them waits, and finds the purge then."""
         children = await connection.fetch(self._sql["living_children"], tenant_id, job, _MOST_NAMED)
         if children:
             raise Conflict(

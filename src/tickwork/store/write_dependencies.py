@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from tickwork.model.errors import Conflict, Invalid
-from tickwork.model.job import JobSpec
+from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.model.public_ids import job_id
 from tickwork.store.lock_schedule_rules import ConcurrentChange
@@ -45,11 +45,23 @@ class JobDependencies:
         return [row["rule_id"] for row in rows]
 
     async def mark_as_parents(self, parents: Sequence[int], rules: Sequence[int]) -> None:
-        """Lock jobs and mark them as parents. ConcurrentChange when one has moved to another rule."""
+        """Lock jobs and mark them as parents. ConcurrentChange when one has moved to another rule. Invalid when one was
+        deleted since the request was checked: its child would wait for ever."""
         if parents:
             rows = await self._connection.fetch(self._sql["mark_as_parents"], self._tenant_id, parents)
             if {row["rule_id"] for row in rows} - {None, *rules}:
                 raise ConcurrentChange
+            await self._refuse_deleted(parents, {row["id"]: row["status"] for row in rows})
+
+    async def _refuse_deleted(self, parents: Sequence[int], status_of: Mapping[int, str]) -> None:
+        """A purge cancels a job in the transaction that notes the purge, and marking the job has waited for that."""
+        gone = [job for job in parents if job not in status_of]
+        cancelled = [job for job, status in status_of.items() if status == JobStatus.CANCELLED]
+        if cancelled:
+            rows = await self._connection.fetch(self._sql["purged_parents"], self._tenant_id, cancelled)
+            gone += [row["job_id"] for row in rows]
+        if gone:
+            raise Invalid.field("depends_on", f"job {job_id(gone[0])} was deleted meanwhile")
 
     async def create(self, made: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
         """Write the parents of new jobs. `ids`: of all jobs of the request, in its order."""

@@ -1,9 +1,15 @@
 -- How to read these queries: README.md
 
+-- name: cancel_elements_of_job
+-- Cancels the jobs of the elements of a job: nobody runs them again. Locked, they get no new children either.
+UPDATE tickwork.job SET status = 'cancelled' WHERE tenant_id = $1 AND element_of = $2;
+
 -- name: living_children
--- Some jobs that depend on a job and would wait for it in vain.
+-- Some jobs that depend on a job or on one of its elements, and would wait for it in vain.
 SELECT c.id FROM tickwork.dependency d JOIN tickwork.job c ON c.id = d.child_id
-WHERE d.parent_id = $2 AND d.tenant_id = $1 AND c.status <> 'cancelled'
+WHERE d.parent_id = ANY(ARRAY[$2::bigint] || ARRAY(
+        SELECT x.id FROM tickwork.job x WHERE x.tenant_id = $1 AND x.element_of = $2))
+    AND d.tenant_id = $1 AND c.status <> 'cancelled'
     AND (c.rule_id IS NOT NULL OR c.deferred OR EXISTS (
         SELECT FROM tickwork.execution e
         WHERE e.tenant_id = c.tenant_id AND e.scheduled_for = c.scheduled_for AND e.job_id = c.id
@@ -25,11 +31,10 @@ ORDER BY x.id LIMIT $3;
 -- name: begin_purge
 -- Notes that a job is to be deleted, and the jobs of its elements with it.
 WITH elements AS (
-    -- The jobs of its elements: nobody runs them again.
-    UPDATE tickwork.job SET status = 'cancelled' WHERE tenant_id = $1 AND element_of = $2 RETURNING id
-), noted AS (
-    -- The same, to be deleted.
-    INSERT INTO tickwork.purge (job_id, tenant_id) SELECT id, $1 FROM elements ON CONFLICT DO NOTHING
+    -- The jobs of its elements.
+    INSERT INTO tickwork.purge (job_id, tenant_id)
+    SELECT id, $1 FROM tickwork.job WHERE tenant_id = $1 AND element_of = $2
+    ON CONFLICT DO NOTHING
 )
 INSERT INTO tickwork.purge (job_id, tenant_id, requested_by) VALUES ($2, $1, $3::jsonb) ON CONFLICT DO NOTHING;
 

@@ -25,10 +25,14 @@ SELECT pg_advisory_xact_lock(hashtextextended('tickwork dependency', $1));
 SELECT child_id, parent_id FROM tickwork.dependency WHERE child_id = ANY($1::bigint[]) ORDER BY 1, 2;
 
 -- name: mark_as_parents
--- Marks jobs as parents, and returns their rules as they are now.
+-- Marks jobs as parents, and returns their rules and status as they are now.
 UPDATE tickwork.job SET followed = true
 WHERE id IN (SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE)
-RETURNING id, rule_id;
+RETURNING id, rule_id, status::text AS status;
+
+-- name: purged_parents
+-- Those of these jobs that are being deleted.
+SELECT job_id FROM tickwork.purge WHERE tenant_id = $1 AND job_id = ANY($2::bigint[]);
 
 -- name: delete_parents
 -- Removes the parents of a job, with what its executions wait for.
