@@ -414,6 +414,18 @@ async def test_what_the_worker_does_not_allow_never_runs_whatever_the_server_sen
     await check_slot_is_free(bench)
 
 
+@pytest.mark.parametrize("path", ["", ".", "::."])
+async def test_a_path_without_absolute_folders_finds_nothing_where_the_job_wants_it(
+    bench: CommandBench, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    programs.shell("job-here", f"touch {tmp_path / 'ran'}")
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.chdir(programs.folder)
+    ended = await bench.run("job-here", cwd=str(programs.folder))
+    assert ended.error == "CommandNotFound"
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("env", [{"LD_PRELOAD": "/x.so"}, {"PATH": "/x"}, {"BASH_ENV": "/x"}, {"A=B": ""}])
 async def test_a_server_cannot_send_dangerous_variables(bench: CommandBench, env: dict[str, str]) -> None:
     ended = await bench.run("true", env=env)

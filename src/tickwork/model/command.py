@@ -23,15 +23,25 @@ _MOST_VARIABLES = 100
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 _SET_BY_WORKER = frozenset({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD"})
-# Variables that make a loader, a shell or an interpreter run code of somebody's choice.
+# Variables that make a loader, a shell, an interpreter or a common program run code of somebody's choice: directly, or
+# through a file that they name, which may be the input of the command. An allowed script may call any of these.
 _DANGEROUS = frozenset(
     {"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CDPATH", "PROMPT_COMMAND", "GLOBIGNORE", "ZDOTDIR"}
     | {"GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "HOSTALIASES", "RESOLV_HOST_CONF", "RES_OPTIONS"}
     | {"NODE_OPTIONS", "NODE_PATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"}
     | {"RUBYOPT", "RUBYLIB", "EDITOR", "VISUAL", "PAGER", "BROWSER", "TERMINFO", "TERMINFO_DIRS", "TERMCAP"}
     | {"OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SSLKEYLOGFILE"}
+    | {"TAR_OPTIONS", "RSYNC_RSH", "RSYNC_CONNECT_PROG", "CVS_RSH", "SSH_ASKPASS", "SUDO_ASKPASS", "SUDO_EDITOR"}
+    | {"LESSOPEN", "LESSCLOSE", "MANPAGER", "SYSTEMD_PAGER", "PSQLRC", "PSQL_EDITOR", "PSQL_PAGER"}
+    | {"MAKEFLAGS", "MAKEFILES", "GNUMAKEFLAGS", "JAVA_OPTS", "MAVEN_OPTS", "GRADLE_OPTS", "NODE_REPL_EXTERNAL_MODULE"}
+    | {"PHPRC", "PHP_INI_SCAN_DIR", "R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER"}
+    | {"DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "DOTNET_SHARED_STORE", "DOTNET_ROOT", "XDG_CONFIG_HOME"}
+    | {"KUBECONFIG", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "BOTO_CONFIG", "DOCKER_CONFIG"}
+    | {"CURL_HOME", "WGETRC", "AWKPATH", "AWKLIBPATH"}
 )  # fmt: skip
-_DANGEROUS_PREFIXES = ("LD_", "DYLD_", "BASH_FUNC_", "PYTHON", "PERL", "GIT_", "LUA_", "MALLOC_")
+_DANGEROUS_PREFIXES = (
+    "LD_", "DYLD_", "BASH_FUNC_", "PYTHON", "PERL", "GIT_", "LUA_", "MALLOC_", "CORECLR_", "COR_", "GUILE_", "ERL_",
+)  # fmt: skip
 _OWN_PREFIX = "TICKWORK_"
 
 Argument = Annotated[str, Meta(max_length=16_384)]

@@ -22,10 +22,16 @@ Pattern = Annotated[str, Meta(min_length=1, max_length=_LONGEST)]
 
 _RUNS_ANYTHING = re.compile(
     r"(ba|da|a|z|k|mk|pdk|c|tc|fi|r|rba|po?)?sh|pwsh|busybox|toybox"
-    r"|(python|pypy|perl|ruby|node|nodejs|php|lua|tclsh|wish|Rscript|java|deno|bun|guile)[0-9.]*"
-    r"|env|xargs|nohup|nice|ionice|timeout|setsid|stdbuf|time|watch|flock|script|unshare|nsenter|chroot|strace|gdb"
-    r"|sudo|doas|su|runuser|pkexec|ssh|systemd-run|at|batch|make|awk|gawk|mawk|nawk|sed|find|expect|parallel"
-    r"|vi|vim|nvim|emacs|ed|docker|podman|kubectl|ld\.so|ld-linux.*"
+    r"|(python|pypy|perl|ruby|node|nodejs|php|lua|luajit|tclsh|wish|Rscript|R|java|jshell|deno|bun|guile|julia)[0-9.]*"
+    r"|dotnet|mono|erl|elixir|iex|groovy|scala|ghci|ocaml|sbcl|racket|octave"
+    r"|env|xargs|nohup|nice|ionice|timeout|setsid|stdbuf|time|watch|flock|script|unshare|nsenter|chroot|strace|ltrace|gdb"
+    r"|chrt|taskset|numactl|prlimit|setarch|setpriv|capsh|runcon|sg|newgrp|perf|valgrind|fakeroot|firejail|bwrap"
+    r"|start-stop-daemon|run-parts|tmux|screen|socat|ncat|nc|rlwrap"
+    r"|sudo|doas|su|runuser|pkexec|ssh|scp|sftp|rsync|systemd-run|systemctl|crontab|at|batch"
+    r"|make|awk|gawk|mawk|nawk|sed|find|expect|parallel|tar|bsdtar|zip|git|less|more|man"
+    r"|npm|npx|yarn|pnpm|pip[0-9.]*|pipx|uv|uvx|gem|cargo|go|psql|mysql|mariadb|sqlite3"
+    r"|vi|vim(\..*)?|view|ex|nvim|emacs|ed|nano|docker|podman|kubectl|helm|ansible(-.*)?|ld\.so|ld-linux.*",
+    re.IGNORECASE,  # as some file systems look names up
 )
 
 

@@ -42,6 +42,14 @@ def test_arguments_may_be_anything_that_a_program_can_get() -> None:
         "NODE_OPTIONS",
         "GIT_SSH_COMMAND",
         "BASH_FUNC_ls",
+        "TAR_OPTIONS",
+        "RSYNC_RSH",
+        "LESSOPEN",
+        "PSQLRC",
+        "KUBECONFIG",
+        "AWS_CONFIG_FILE",
+        "MAKEFLAGS",
+        "DOTNET_STARTUP_HOOKS",
         "ld_preload",
         "PATH",
         "HOME",
@@ -63,6 +71,7 @@ def test_other_variables_are_not() -> None:
         paths(env={"BUCKET": "b", "TZ": "UTC", "LC_ALL": "C", "_x1": "", "PGPASSWORD": "p", "TOKEN": "t"})
         == []
     )
+    assert paths(env={"NODE_ENV": "production", "AWS_PROFILE": "a", "DOTNET_ENVIRONMENT": "b"}) == []
 
 
 def test_every_error_is_named() -> None:

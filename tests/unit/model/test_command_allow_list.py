@@ -35,7 +35,28 @@ def test_a_star_matches_anything_but_a_slash(pattern: str, program: str, is_allo
 
 
 @pytest.mark.parametrize(
-    "program", ["sh", "bash", "dash", "zsh", "python3", "python3.11", "env", "sudo", "xargs", "perl"]
+    "program",
+    [
+        "sh",
+        "bash",
+        "dash",
+        "zsh",
+        "python3",
+        "python3.11",
+        "env",
+        "sudo",
+        "xargs",
+        "perl",
+        "BASH",
+        "Python3",
+        "tar",
+        "rsync",
+        "git",
+        "npx",
+        "psql",
+        "vim.basic",
+        "taskset",
+    ],
 )
 def test_what_can_run_anything_must_be_named(program: str) -> None:
     assert not allows(["*", "?*", f"{program}*"], program)

@@ -72,8 +72,10 @@ class CommandRunner:
 
 
 def _find(program: str) -> str | Ending:
-    folders = [""] if "/" in program else search_path().split(os.pathsep)
-    files = [path for folder in folders if os.path.isfile(path := os.path.join(folder, program))]  # noqa: PTH113, PTH118
+    """An empty PATH has no program: an empty folder in it would be the one that the job names as `cwd`."""
+    folders = search_path().split(os.pathsep) if search_path() else []
+    paths = [program] if "/" in program else [f"{folder}/{program}" for folder in folders]
+    files = [path for path in paths if os.path.isfile(path)]  # noqa: PTH113 (a text, as the job wrote it)
     executable = (path for path in files if os.access(path, os.X_OK))
     return next(executable, None) or (not_executable(program) if files else not_found(program))
 
