@@ -283,6 +283,43 @@ async def test_one_that_spins_is_ended_at_its_cpu_time(bench: CommandBench, prog
     await check_slot_is_free(bench)
 
 
+async def test_one_that_multiplies_is_ended_with_all_that_it_has_become(
+    bench: CommandBench, programs: Programs, tmp_path: Path
+) -> None:
+    """Deaf to SIGTERM, so that no time is lost with that."""
+    programs.python(
+        "job-multiply",
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"log = open('{tmp_path}/pids', 'a')\n"
+        "for _ in range(6): os.fork()\n"
+        "print(os.getpid(), file=log, flush=True)\n"
+        "time.sleep(600)",
+    )
+    ended = await bench.run("job-multiply", process_limits={"processes": 20})
+    assert (ended.error, ended.message) == (
+        "ProcessLimit",
+        "ended at its limit of 20 processes and threads",
+    )
+    await all_gone(pids_of(tmp_path / "pids"))
+    await check_slot_is_free(bench)
+
+
+async def test_threads_count_as_processes_and_as_many_as_allowed_may_run(
+    bench: CommandBench, programs: Programs
+) -> None:
+    programs.python(
+        "job-threads",
+        "import sys, threading, time\n"
+        "seconds = float(sys.argv[2])\n"
+        "for _ in range(int(sys.argv[1])): threading.Thread(target=time.sleep, args=[seconds]).start()",
+    )
+    ended = await bench.run("job-threads", "10", "600", process_limits={"processes": 10})
+    assert ended.error == "ProcessLimit"
+    ended = await bench.run("job-threads", "9", "0.3", process_limits={"processes": 10})
+    assert ended.outcome.kind is AttemptOutcome.COMPLETED
+
+
 async def test_it_may_open_only_so_many_files(bench: CommandBench, programs: Programs) -> None:
     programs.python("job-files", "files = [open('/dev/null') for _ in range(100)]")
     ended = await bench.run("job-files", process_limits={"files": 32})

@@ -3555,6 +3555,7 @@ export interface components {
             files?: number | null;
             memory?: (string | number) | null;
             output?: (string | number) | null;
+            processes?: number | null;
         };
         /** JobPatchRequires */
         JobPatchRequires: {
@@ -4645,6 +4646,8 @@ export interface components {
             memory: number | null;
             /** @default 104857600 */
             output: number;
+            /** @default null */
+            processes: number | null;
         };
         /**
          * ProcessLimits
@@ -4659,6 +4662,8 @@ export interface components {
             memory: (string | number) | null;
             /** @default null */
             output: (string | number) | null;
+            /** @default null */
+            processes: number | null;
         };
         /** Progress */
         Progress: {

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from tickwork.cli.option_types import text_or_file
+from tickwork.model.process_limits import ProcessLimits
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -60,6 +61,7 @@ COMMAND_OPTIONS = (
     ),
     click.option("--max-output", metavar="SIZE", help="How much the command may print.  [default: 100Mi]"),
     click.option("--max-files", type=int, help="How many files the command may have open."),
+    click.option("--max-processes", type=int, help="How many processes and threads it may have at once."),
     click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGUMENT…]"),
 )
 
@@ -80,7 +82,7 @@ def command_fields(given: dict[str, Any]) -> dict[str, Any]:
     codes = {name: given.pop(f"{name}_codes", None) for name in ("success", "final")}
     if any(codes.values()):
         given["exit_codes"] = {name: list(value) for name, value in codes.items() if value}
-    limits = {name: given.pop(f"max_{name}", None) for name in ("memory", "cpu_time", "output", "files")}
+    limits = {name: given.pop(f"max_{name}", None) for name in ProcessLimits.__struct_fields__}
     if any(value is not None for value in limits.values()):
         given["process_limits"] = {name: value for name, value in limits.items() if value is not None}
     return given

@@ -63,6 +63,7 @@ def _limits_text(job: JobView) -> str | None:
         "CPU": limits.cpu_time and _duration_text(limits.cpu_time),
         "output": format_size(limits.output),
         "files": limits.files,
+        "processes": limits.processes,
     }
     return ", ".join(f"{name} {text}" for name, text in texts.items() if text)
 

@@ -27,6 +27,9 @@ class ProcessLimits(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     ) = None
     output: Annotated[Size, Meta(description="bytes that it may print; 100Mi by default")] | None = None
     files: Annotated[int, Meta(ge=8, le=1_000_000, description="files open in one process")] | None = None
+    processes: (
+        Annotated[int, Meta(ge=1, le=1_000_000, description="processes at once, and their threads")] | None
+    ) = None
 
 
 class ProcessBounds(msgspec.Struct, frozen=True):
@@ -36,6 +39,7 @@ class ProcessBounds(msgspec.Struct, frozen=True):
     cpu_time: float | None = None
     output: int = OUTPUT_DEFAULT
     files: int | None = None
+    processes: int | None = None
 
 
 NO_LIMITS = ProcessLimits()
@@ -61,6 +65,7 @@ def bounds_of(limits: ProcessLimits) -> ProcessBounds:
         None if limits.cpu_time is None else parse_duration(limits.cpu_time).total_seconds(),
         OUTPUT_DEFAULT if limits.output is None else int(parse_size(limits.output)),
         limits.files,
+        limits.processes,
     )
 
 

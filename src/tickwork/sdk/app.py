@@ -108,6 +108,7 @@ class App:
         memory: str | float | None = None,
         cpu_time: str | float | None = None,
         files: int | None = None,
+        processes: int | None = None,
         schedule: Schedule | None = None,
         timezone: str | None = None,
         key: str | None = None,
@@ -123,16 +124,17 @@ class App:
         memory: str | float | None = None,
         cpu_time: str | float | None = None,
         files: int | None = None,
+        processes: int | None = None,
         schedule: Schedule | None = None,
         timezone: str | None = None,
         key: str | None = None,
         **options: Unpack[TaskOptions],
     ) -> Any:
         """Make a function a task: `@app.task` or `@app.task(retries=3, …)`. With a schedule, workers also create a
-        recurring job for it when they start, under `key`. `memory`, `cpu_time` and `files` limit what each attempt may
-        use of a task that runs in a process."""
+        recurring job for it when they start, under `key`. `memory`, `cpu_time`, `files` and `processes` limit what
+        each attempt may use of a task that runs in a process."""
         check_option_names(options)
-        limits = ProcessLimits(memory=memory, cpu_time=cpu_time, files=files)
+        limits = ProcessLimits(memory=memory, cpu_time=cpu_time, files=files, processes=processes)
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
             errors = [*errors_of_shape(function), *_limit_errors(limits, process=process)]

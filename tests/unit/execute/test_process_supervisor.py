@@ -28,6 +28,7 @@ class Supervised:
             "memory": None,
             "cpu_time": None,
             "files": None,
+            "processes": None,
             "time": 60.0,
             "grace": 0.2,
             "cgroup": None,

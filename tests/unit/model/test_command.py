@@ -110,5 +110,7 @@ def test_the_folder_is_an_absolute_path(cwd: str) -> None:
 
 
 def test_limits_are_in_bytes_and_seconds() -> None:
-    assert bounds_of(ProcessLimits("1Gi", "2m", "1M", 64)) == ProcessBounds(1024**3, 120.0, 1_000_000, 64)
+    assert bounds_of(ProcessLimits("1Gi", "2m", "1M", 64, 9)) == ProcessBounds(
+        1024**3, 120.0, 1_000_000, 64, 9
+    )
     assert bounds_of(NO_LIMITS) == ProcessBounds(None, None, 100 * 1024**2, None)

@@ -26,7 +26,7 @@ class Report(msgspec.Struct, frozen=True):
     """How a process ended, and what it has used."""
 
     status: int = 0  # exit code; negative: signal
-    reason: str | None = None  # the limit that it exceeded: memory, cpu or time
+    reason: str | None = None  # the limit that it exceeded: memory, cpu, processes or time
     cpu_seconds: float = 0.0
     peak_memory: int = 0
     left: int = 0  # processes that it had left behind, and that were ended
@@ -64,6 +64,7 @@ class SupervisorHandle:
             "memory": self._bounds.memory,
             "cpu_time": self._bounds.cpu_time,
             "files": self._bounds.files,
+            "processes": self._bounds.processes,
             "time": self._timeout + _SLACK,
             "grace": GRACE,
             "cgroup": self._cgroup,
@@ -121,6 +122,8 @@ def exceeded_limit(report: Report, bounds: ProcessBounds) -> Ending | None:
     if report.reason == "cpu" and bounds.cpu_time is not None:
         used = f"it used {report.cpu_seconds:.1f} s"
         return failed("CpuTimeLimit", f"ended at its limit of {bounds.cpu_time:g} s of CPU time: {used}")
+    if report.reason == "processes" and bounds.processes is not None:
+        return failed("ProcessLimit", f"ended at its limit of {bounds.processes:,} processes and threads")
     return None
 
 

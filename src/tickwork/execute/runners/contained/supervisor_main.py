@@ -4,8 +4,7 @@ Started as `python -I -S supervisor_main.py SETTINGS PROGRAM ARGUMENT…`, with 
 of the process. It uses nothing but the standard library, because it is started for every command.
 
 The worker has the other end of a socket. "stop" from there, or its end because the worker is dead, ends the process:
-SIGTERM, a grace period, SIGKILL. The answer is one line of JSON when nothing is left: how the process ended and what it
-has used.
+SIGTERM, a grace period, SIGKILL. The answer, when nothing is left, is a line of JSON: how it ended and what it used.
 
 What a process starts is found among the descendants of this one, however it detaches itself: Linux gives orphans to
 the nearest parent that asked for them. Where the worker may make cgroups, each process gets one, and the kernel counts
@@ -22,7 +21,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -34,10 +33,8 @@ _KILL_INTERVAL = 0.01
 _LAST_MOMENT = 0.05  # seconds for what ends together with the process, as the parts of a pipe do
 _KILL_TIMEOUT = 5.0  # seconds; what the kernel has not ended by then may wait for a broken disk
 _IS_LINUX = sys.platform == "linux"
-_TICK = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_TICK, _PAGE = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 _SPARE_MEMORY = 32 * 1024 * 1024
-_UNFINISHED = -1
 
 
 class Settings(NamedTuple):
@@ -46,21 +43,23 @@ class Settings(NamedTuple):
     memory: int | None  # bytes
     cpu_time: float | None  # seconds
     files: int | None  # open in each process
+    processes: int | None  # at once, with their threads
     time: float  # seconds after which it is ended, should the worker not do so
     grace: float  # seconds between SIGTERM and SIGKILL
     cgroup: str | None  # the folder to make one in
 
 
 class Cgroup:
-    """One cgroup of version 2 for one process. Without its memory controller it only finds and ends processes."""
+    """One cgroup of version 2 for one process. Without its controllers it only finds and ends processes."""
 
     def __init__(self, parent: str) -> None:
         self._path = Path(parent) / f"tickwork-process-{os.getpid()}"
         self._path.mkdir()
         self.limits_memory = (self._path / "memory.max").exists()
+        self.limits_processes = (self._path / "pids.max").exists()
 
     @classmethod
-    def make(cls, parent: str | None, memory: int | None) -> "Cgroup | None":
+    def make(cls, parent: str | None, memory: int | None, processes: int | None) -> "Cgroup | None":
         """None if there is no parent, or this cannot be done there."""
         if parent is None:
             return None
@@ -69,13 +68,15 @@ class Cgroup:
         except OSError:
             return None
         try:
-            made._limit(memory)
+            made._limit(memory, processes)
         except OSError:
             made.remove()
             return None
         return made
 
-    def _limit(self, memory: int | None) -> None:
+    def _limit(self, memory: int | None, processes: int | None) -> None:
+        if processes and self.limits_processes:
+            self._write("pids.max", processes)
         if memory and self.limits_memory:
             self._write("memory.max", memory)
             with suppress(OSError):  # not there without swap accounting
@@ -105,8 +106,11 @@ class Cgroup:
             return int((self._path / "memory.peak").read_text())
         return 0
 
-    def ran_out_of_memory(self) -> bool:
-        return self.limits_memory and self._read("memory.events", "oom_kill") > 0
+    def exceeded(self) -> str | None:
+        """The limit that the kernel has applied."""
+        if self._read("pids.events", "max"):
+            return "processes"
+        return "memory" if self._read("memory.events", "oom_kill") else None
 
     def remove(self) -> None:
         for folder, _, _ in os.walk(self._path, topdown=False):
@@ -144,18 +148,17 @@ def _children(pid: int) -> list[int]:
     return found
 
 
-def _live_cpu_seconds(pid: int) -> float:
-    """Of a process that runs, and of those children that it has waited for."""
+class Use(NamedTuple):  # what a process that runs uses
+    cpu_seconds: float = 0.0  # also of those children that it has waited for
+    threads: int = 0
+    resident: int = 0  # bytes
+
+
+def _use_of(pid: int) -> Use:
     with suppress(OSError, IndexError, ValueError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:15])) / _TICK
-    return 0.0
-
-
-def _resident(pid: int) -> int:
-    with suppress(OSError, IndexError, ValueError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
-    return 0
+        return Use(sum(map(int, fields[11:15])) / _TICK, int(fields[17]), int(fields[21]) * _PAGE)
+    return Use()
 
 
 def _proportional(pid: int) -> int:
@@ -164,7 +167,7 @@ def _proportional(pid: int) -> int:
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
-    return _resident(pid)
+    return _use_of(pid).resident
 
 
 class Supervisor:
@@ -212,7 +215,7 @@ class Supervisor:
         return self._end_all()
 
     def _interval(self) -> float:
-        limited = self._settings.memory or self._settings.cpu_time
+        limited = self._settings.memory or self._settings.cpu_time or self._settings.processes
         until_end = max(self._started + self._settings.time - time.monotonic(), 0)
         return min(_CHECK_INTERVAL if limited else _SLOW_CHECK_INTERVAL, until_end)
 
@@ -238,24 +241,27 @@ class Supervisor:
         return set()
 
     def _check_limits(self) -> None:
-        pids = self._pids()
-        self._note_memory(pids)
-        if time.monotonic() - self._started >= self._settings.time:
+        limits, pids = self._settings, self._pids()
+        uses = [*map(_use_of, pids)]
+        self._peak = max(self._peak, sum(use.resident for use in uses))
+        if time.monotonic() - self._started >= limits.time:
             self._reason = "time"
-        elif self._settings.cpu_time and self.cpu_seconds(pids) > self._settings.cpu_time:
+        elif limits.cpu_time and self.cpu_seconds(uses) > limits.cpu_time:
             self._reason = "cpu"
-        elif self._settings.memory and self._uses_too_much(self._settings.memory, pids):
+        elif limits.processes and self._has_too_many(limits.processes, uses):
+            self._reason = "processes"
+        elif limits.memory and self._uses_too_much(limits.memory, uses, pids):
             self._reason = "memory"
 
-    def _note_memory(self, pids: Iterable[int]) -> None:
-        self._peak = max(self._peak, sum(map(_resident, pids)))
+    def _has_too_many(self, limit: int, uses: Iterable[Use]) -> bool:
+        if self._cgroup and self._cgroup.limits_processes:
+            return self._cgroup.exceeded() == "processes"
+        return sum(use.threads for use in uses) > limit
 
-    def _uses_too_much(self, limit: int, pids: Iterable[int]) -> bool:
+    def _uses_too_much(self, limit: int, uses: Iterable[Use], pids: Iterable[int]) -> bool:
         if self._cgroup and self._cgroup.limits_memory:
-            return self._cgroup.ran_out_of_memory()
-        if sum(map(_resident, pids)) <= limit:
-            return False
-        return sum(map(_proportional, pids)) > limit
+            return self._cgroup.exceeded() == "memory"
+        return sum(use.resident for use in uses) > limit and sum(map(_proportional, pids)) > limit
 
     def _end_all(self) -> int:
         """Returns how many processes were left after the one that was started had ended by itself."""
@@ -265,8 +271,9 @@ class Supervisor:
         left = len(self._living())
         if not left:
             return 0
-        self._signal_all(signal.SIGTERM)
-        self._wait_until_none(self._settings.grace)
+        if self._reason != "processes":  # which would go on multiplying
+            self._signal_all(signal.SIGTERM)
+            self._wait_until_none(self._settings.grace)
         deadline = time.monotonic() + _KILL_TIMEOUT
         while self._living() and time.monotonic() < deadline:
             if self._cgroup:
@@ -292,18 +299,18 @@ class Supervisor:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
 
-    def cpu_seconds(self, pids: Collection[int] = ()) -> float:
+    def cpu_seconds(self, uses: Iterable[Use] = ()) -> float:
         """Of all that has ended and was waited for, and of these, which run."""
         if self._cgroup and (counted := self._cgroup.cpu_seconds()):
             return counted
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return ended.ru_utime + ended.ru_stime + sum(map(_live_cpu_seconds, pids))
+        return ended.ru_utime + ended.ru_stime + sum(use.cpu_seconds for use in uses)
 
     def report(self, left: int) -> dict[str, Any]:
         largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1024 if _IS_LINUX else 1)
         peak = (self._cgroup.peak_memory() if self._cgroup else 0) or max(largest, self._peak)
         return {
-            "status": _UNFINISHED if self._status is None else self._status,
+            "status": -1 if self._status is None else self._status,
             "reason": self._reason or self._reason_of_end(largest),
             "cpu_seconds": self.cpu_seconds(),
             "peak_memory": peak,
@@ -314,8 +321,8 @@ class Supervisor:
         """Which limit the kernel applied, if it was one. `largest`: memory of the largest process."""
         if self._status == -signal.SIGXCPU:
             return "cpu"
-        if self._cgroup and self._cgroup.ran_out_of_memory():
-            return "memory"
+        if self._cgroup and (exceeded := self._cgroup.exceeded()):
+            return exceeded
         limit = self._settings.memory
         too_much = limit is not None and largest > limit
         return "memory" if self._status and too_much else None
@@ -379,7 +386,7 @@ def main(given: str, program: str, *arguments: str) -> None:
         signal.signal(number, _ignore)
     if _IS_LINUX:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    cgroup = Cgroup.make(settings.cgroup, settings.memory)
+    cgroup = Cgroup.make(settings.cgroup, settings.memory, settings.processes)
     supervisor = Supervisor(control, settings, cgroup)
     error = supervisor.start(program, [settings.name, *arguments])
     answer = {"error": error} if error else supervisor.report(supervisor.watch())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 _PROCESS_PREFIX = "tickwork-process-"
 _WORKER = "tickwork-worker"
-_CONTROLLERS = "+memory"
+_CONTROLLERS = ("memory", "pids")
 
 
 def open_own_cgroup() -> str | None:
@@ -55,7 +55,8 @@ def _can_make_groups(folder: Path) -> bool:
 def end_orphans(folder: Path) -> None:
     """End the processes of supervisors that are dead."""
     for group in folder.glob(f"{_PROCESS_PREFIX}*"):
-        if not _is_alive(int(group.name.removeprefix(_PROCESS_PREFIX))):
+        pid = group.name.removeprefix(_PROCESS_PREFIX)
+        if pid.isdecimal() and not _is_alive(int(pid)):  # a command may have made others beside its own
             with suppress(OSError):
                 (group / "cgroup.kill").write_text("1")
                 group.rmdir()
@@ -71,12 +72,13 @@ def _is_alive(pid: int) -> bool:
 
 
 def _enable_limits(folder: Path) -> None:
-    if "memory" not in (folder / "cgroup.controllers").read_text().split():
-        return
-    if "memory" in (folder / "cgroup.subtree_control").read_text().split():
+    offered = (folder / "cgroup.controllers").read_text().split()
+    enabled = (folder / "cgroup.subtree_control").read_text().split()
+    missing = [name for name in _CONTROLLERS if name in offered and name not in enabled]
+    if not missing:
         return
     if (folder / "cgroup.procs").read_text().split() == [str(os.getpid())]:
         worker = folder / _WORKER
         worker.mkdir(exist_ok=True)
         (worker / "cgroup.procs").write_text(str(os.getpid()))
-    (folder / "cgroup.subtree_control").write_text(_CONTROLLERS)
+    (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in missing))
