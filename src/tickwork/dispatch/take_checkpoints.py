@@ -7,7 +7,7 @@ import msgspec
 
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.worker_message_channel import BrokenProtocol
-from tickwork.model.checkpoint import StoredCheckpoint
+from tickwork.model.checkpoint import BYTES_OF_EACH, StoredCheckpoint
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.validate_worker_reports import checkpoint_error
 from tickwork.model.worker_protocol import (
@@ -43,7 +43,7 @@ class CheckpointStorage(Protocol):
 def take_checkpoints(worker: ConnectedWorker, message: Checkpoints, storage: CheckpointStorage) -> None:
     """Store steps and states of attempts that the worker has. The message is answered once, when all that is valid in
     it is committed."""
-    size = sum(len(each.value) for each in message.items)
+    size = sum(len(each.value) + BYTES_OF_EACH for each in message.items)
     worker.unstored_bytes += size
     if worker.unstored_bytes > _MOST_UNSTORED:
         raise BrokenProtocol("it sends checkpoints without waiting for answers")

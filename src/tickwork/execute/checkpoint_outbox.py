@@ -13,7 +13,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from tickwork.execute.attempt_state import Attempt, Key
-from tickwork.model.checkpoint import NOTHING_STORED, StoredCheckpoint
+from tickwork.model.checkpoint import BYTES_OF_EACH, NOTHING_STORED, StoredCheckpoint
 from tickwork.model.task_checkpoints import NewCheckpoint, settle
 from tickwork.model.task_exceptions import AttemptLost, CheckpointError
 from tickwork.model.worker_protocol import (
@@ -38,7 +38,7 @@ class _Pending(NamedTuple):
 
     @property
     def size(self) -> int:
-        return len(self.checkpoint.value)
+        return len(self.checkpoint.value) + BYTES_OF_EACH
 
 
 class CheckpointOutbox:

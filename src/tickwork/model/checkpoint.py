@@ -15,6 +15,9 @@ from tickwork.model.json_limits import json_error
 STATE_LIMIT = STEP_LIMIT = RESULT_LIMIT  # bytes of JSON
 MOST_STEPS = 1_000  # of an execution
 ALL_STEPS_LIMIT = 4 * 1024 * 1024  # bytes of JSON, of the results of all steps of an execution
+BYTES_OF_EACH = (
+    1024  # that a checkpoint takes in memory besides its value, about: its name, its key and so on
+)
 LARGEST_NUMBER = 2**31 - 1
 LONGEST_TOOK = 1e9  # seconds
 _LONGEST_NAME = 200
