@@ -25,10 +25,12 @@ def redacted_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def secret_values(env: Mapping[str, str]) -> tuple[str, ...]:
-    """The texts to mask in what the command prints, longest first."""
+    """The texts to mask in what the command prints, longest first. It prints line by line, so the lines of a longer
+    secret, such as a private key, are masked each."""
     secrets = {value for name, value in env.items() if is_secret(name, value)}
     passwords = {match["password"] for value in secrets for match in _PASSWORD_IN_URL.finditer(value)}
-    return texts_to_mask(secrets | passwords)
+    lines = {line for value in secrets for line in value.splitlines()}
+    return texts_to_mask(secrets | passwords | lines)
 
 
 def env_mark_errors(env: Mapping[str, str]) -> Iterator[FieldError]:

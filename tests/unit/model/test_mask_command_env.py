@@ -24,6 +24,13 @@ def test_they_are_masked_in_output_also_in_part() -> None:
     assert set(secret_values(ENV)) == {"s3cret!", "hunter22", "postgres://me:hunter22@db/x"}
 
 
+def test_each_line_of_a_longer_secret_is_masked() -> None:
+    """What a command prints is logged some lines at a time."""
+    masked = secret_values({"SIGNING_KEY_SECRET": "-----BEGIN KEY-----\nMIIEvQIBADANBg\nab\n"})
+    assert {"-----BEGIN KEY-----", "MIIEvQIBADANBg"} < {*masked}
+    assert "ab" not in masked
+
+
 def test_marks_that_are_sent_back_keep_what_is_stored() -> None:
     sent = CommandFields(command=["backup", "--full"], env=SHOWN, cwd="/srv")
     assert with_stored_env(sent, STORED, SHOWN) == ENV
