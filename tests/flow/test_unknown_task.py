@@ -7,7 +7,7 @@ import pytest
 
 from support.node_steps import run_due
 from tickwork.model.dead_letter import DeadLetterFilter
-from tickwork.model.errors import Invalid
+from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus, ExecutionView
 from tickwork.model.job import JobRequest, JobView
 from tickwork.model.public_ids import parse_execution_id, parse_job_id
@@ -153,6 +153,24 @@ async def test_a_paused_and_a_cancelled_job_stay_so(clock: SettableClock, still_
     await run_due(still_node)
     assert await worker.runs() == []
     await still_node.jobs.resume(TENANT, parse_job_id(paused.id))
+    await run_due(still_node)
+    assert len(await worker.runs()) == 1
+
+
+async def test_a_job_that_others_keep_changing_is_checked_later(
+    clock: SettableClock, still_node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were it forgotten, it would wait for ever."""
+    await create(still_node)
+    worker = await ScriptedWorker.connect(still_node, {"mail": SCHEMA})
+
+    async def is_busy(_tenant_id: int, _job: int) -> None:
+        raise Conflict("other requests keep changing the same jobs: try again")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(still_node.jobs, "check_again", is_busy)
+        await check(still_node)
+    await check(still_node)
     await run_due(still_node)
     assert len(await worker.runs()) == 1
 

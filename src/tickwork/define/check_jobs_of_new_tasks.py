@@ -46,10 +46,12 @@ class NewTaskCheck:
         except Invalid as invalid:
             await self._store.note_mismatch(unchecked.job, _in_words(invalid))
             return
-        except Stale:
-            return  # somebody changed it at this moment: check it again in the next step
-        except (NotFound, Conflict):
-            pass  # it is gone, or cancelled
+        except (Stale, Conflict):
+            # Somebody changed it at this moment: check it again in the next step, unless it was cancelled.
+            await self._store.forget_if_moved(unchecked.job)
+            return
+        except NotFound:
+            pass
         await self._store.forget(unchecked.job)
 
     async def _set_aside(self, unchecked: UncheckedJob, error: Exception) -> None:

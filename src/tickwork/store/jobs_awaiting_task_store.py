@@ -36,6 +36,10 @@ class PostgresUncheckedJobStore:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["forget_unchecked"], job)
 
+    async def forget_if_moved(self, job: int) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["forget_if_moved"], job)
+
     async def forget_moved(self) -> None:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["forget_moved"])

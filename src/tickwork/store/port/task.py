@@ -63,6 +63,9 @@ class UncheckedJobStore(Protocol):
 
     async def forget(self, job: int) -> None: ...
 
+    async def forget_if_moved(self, job: int) -> None:
+        """Unless it still awaits its task."""
+
     async def forget_moved(self) -> None:
         """Those jobs that no longer await their task."""
 

@@ -64,11 +64,24 @@ UPDATE tickwork.execution SET status = 'failed', ready_at = NULL, finished_at = 
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND attempt = $4 AND lane_id + 0 = $5
     AND status = 'pending' AND ready_at IS DISTINCT FROM 'infinity';
 
--- name: forget_moved
--- Deletes notes about jobs that were deleted, cancelled or edited, so that they no longer await a task.
-DELETE FROM tickwork.unchecked_job u
-WHERE NOT EXISTS (
+-- snippet: no_longer_awaits
+-- That a job was deleted, cancelled or edited, so that it no longer awaits a task.
+NOT EXISTS (
     SELECT FROM tickwork.job j JOIN tickwork.lane l ON l.id = j.lane_id
     WHERE j.id = u.job_id AND j.status <> 'cancelled' AND l.placement LIKE '%"awaits_task":true%'
     OFFSET 0
-);
+)
+
+-- name: forget_moved
+-- Deletes notes about jobs that no longer await a task.
+DELETE FROM tickwork.unchecked_job u
+WHERE
+-- include: no_longer_awaits
+;
+
+-- name: forget_if_moved
+-- Deletes the note about a job that no longer awaits a task.
+DELETE FROM tickwork.unchecked_job u
+WHERE u.job_id = $1 AND
+-- include: no_longer_awaits
+;
