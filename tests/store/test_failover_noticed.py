@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from support.node_steps import eventually_marks
 from support.proxy import Upstream, Way, Wire
 from support.stoppable_postgres import StoppablePostgres
 from support.waiting import eventually
@@ -106,22 +106,28 @@ async def test_a_primary_that_was_replaced_is_refused_when_it_comes_back(pair: P
 async def test_a_replaced_primary_that_stays_is_taken_and_what_was_committed_since_is_lost(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    compared: list[bool] = []  # workers connect again, and say what they have
+    pair.node._failovers.after_loss = lambda: compared.append(True)
     await pair.node.step("watch database")
     await pair.caught_up()
     with pair.wire.blocked(*Way):
         await pair.standby.promote()
         await pair.node.step("watch database")
         await pair.node.step("mark commits")
+        assert len(compared) == 1
+        (lost,) = await pair.node.jobs.create(TENANT, [JobRequest(task="work")])
     await pair.standby.halt("immediate")
     with pytest.raises(Unavailable, match="it was replaced"):
         await pair.node.step("watch database")
     monkeypatch.setattr(notice_failover, "_REFUSED_FOR", 0.0)
-    monkeypatch.setattr(notice_failover, "_NOTED_TOGETHER", timedelta(0))
-    await _eventually_marks(pair.node)
+    await eventually_marks(pair.node)
+    assert len(compared) == 2
     connection = await asyncpg.connect(pair.primary.url)
-    losses = [row["loss"] for row in await connection.fetch("SELECT loss FROM tickwork.failover ORDER BY id")]
+    failovers = await connection.fetch("SELECT loss, first_attempt FROM tickwork.failover ORDER BY id")
     await connection.close()
-    assert losses == ["none", "certain"]
+    assert [tuple(row) for row in failovers] == [("none", 1), ("certain", 200_001)]
+    (new,) = await pair.node.jobs.create(TENANT, [JobRequest(task="work")])
+    assert parse_job_id(new.id) > parse_job_id(lost.id)
 
 
 async def _rows(pair: Pair, query: str) -> list[asyncpg.Record]:
@@ -142,7 +148,7 @@ async def test_lost_commits_are_noticed_and_told_with_the_jobs_that_vanished(pai
     await pair.primary.halt("immediate")
     await pair.standby.resume()
     await pair.standby.promote()
-    await _eventually_marks(node)
+    await eventually_marks(node)
 
     (_, failover) = await _rows(pair, "SELECT * FROM tickwork.failover ORDER BY id")
     assert (failover["loss"], failover["first_attempt"]) == ("certain", 100_001)
@@ -172,7 +178,7 @@ async def test_an_attempt_that_a_lost_commit_gave_out_has_a_number_of_its_own(pa
     await pair.primary.halt("immediate")
     await pair.standby.resume()
     await pair.standby.promote()
-    await _eventually_marks(node)
+    await eventually_marks(node)
 
     back = await worker.come_back([lost])
     await node.step("claim")
@@ -196,7 +202,7 @@ async def test_an_outcome_that_was_lost_makes_the_attempt_lost_and_not_sent_agai
     await pair.primary.halt("immediate")
     await pair.standby.resume()
     await pair.standby.promote()
-    await _eventually_marks(node)
+    await eventually_marks(node)
 
     back = await worker.come_back([])
     await node.step("record")
@@ -218,7 +224,7 @@ async def test_a_due_time_that_is_fired_again_begins_with_a_higher_attempt(pair:
     await pair.primary.halt("immediate")
     await pair.standby.resume()
     await pair.standby.promote()
-    await _eventually_marks(node)
+    await eventually_marks(node)
 
     back = await worker.come_back([])
     await eventually(lambda: node.step("fire"), within=_AT_ALL, what="a due time")
@@ -235,16 +241,3 @@ async def test_a_failover_while_no_node_ran_is_noticed_at_the_start(pair: Pair, 
     (_, failover) = await _rows(pair, "SELECT loss FROM tickwork.failover ORDER BY id")
     assert failover["loss"] == "possible"
     await other.stop()
-
-
-async def _eventually_marks(node: Node) -> None:
-    """The node has found the new primary."""
-
-    async def marked() -> bool:
-        try:
-            await node.step("mark commits")
-        except Unavailable:
-            return False
-        return True
-
-    await eventually(marked, within=_AT_ALL, what="a mark on the new primary")

@@ -760,20 +760,23 @@ CREATE FUNCTION tickwork.skip_deferred(jobs bigint[], reasons text[]) RETURNS vo
     FROM skipped s WHERE a.parent_id = s.id AND a.parent_at = s.scheduled_for
 $$;
 
-CREATE FUNCTION tickwork.skip_ids() RETURNS void
+CREATE FUNCTION tickwork.skip_ids(ids bigint, small_ids bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
-DECLARE each record;
+DECLARE
+    each record;
+    last bigint;
 BEGIN
     FOR each IN
-        SELECT c.oid::regclass AS sequence,
-            CASE s.seqtypid WHEN 'bigint'::regtype THEN 1000000 ELSE 10000 END AS skipped
+        SELECT c.oid::regclass AS sequence, s.seqmax AS most,
+            CASE s.seqtypid WHEN 'bigint'::regtype THEN ids ELSE small_ids END AS skipped
         FROM pg_class c JOIN pg_sequence s ON s.seqrelid = c.oid
         WHERE c.relnamespace = 'tickwork'::regnamespace AND c.relpersistence = 'p'
     LOOP
-        PERFORM setval(each.sequence, nextval(each.sequence) + each.skipped);
+        last := nextval(each.sequence);
+        PERFORM setval(each.sequence, last + least(each.skipped, (each.most - last) / 16));
     END LOOP;
-    UPDATE tickwork.last_event SET number = number + 1000000;
+    UPDATE tickwork.last_event SET number = number + ids;
     BEGIN
         PERFORM setval('tickwork.pulse_id_seq', (extract(epoch FROM clock_timestamp()) * 1000)::bigint);
     EXCEPTION WHEN internal_error THEN

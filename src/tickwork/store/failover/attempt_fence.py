@@ -37,6 +37,10 @@ class AttemptFence:
         return self._fence.first_lease
 
     @property
+    def first_attempt(self) -> int:
+        return self._fence.first_attempt
+
+    @property
     def is_raised(self) -> bool:
         """Whether there ever was such a failover."""
         return self._fence.first_attempt > 1

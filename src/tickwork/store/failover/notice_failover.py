@@ -5,6 +5,9 @@ failover everything that was committed before a mark is there if the mark is. Ea
 history of WAL that the node knows, before anybody uses it: the first one to a promoted server passes through `_cross`,
 which skips ids and raises the attempt fence in the database. So no node can give anything out on that server before
 this is done. A server that was replaced and comes back is refused for a while.
+
+The number of a timeline is not enough to tell histories apart: two standbys that are promoted one after the other begin
+the same one, if the second has nothing of the first. What nodes have noted in the database tells them apart.
 """
 
 import asyncio
@@ -22,7 +25,7 @@ from prometheus_client import Counter, Gauge
 
 from tickwork.model.public_ids import job_id
 from tickwork.model.stream_event import EventKind
-from tickwork.store.connect_to_any_host import RawConnection
+from tickwork.store.connect_to_any_host import SETTINGS, RawConnection
 from tickwork.store.failover.attempt_fence import AttemptFence, Fence
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
@@ -35,10 +38,13 @@ _CLOCKS_DIFFER = timedelta(
     seconds=10
 )  # at most, between the old server and the new one, with the lead of a handover
 _REFUSED_FOR = 15.0  # seconds
-_NOTED_TOGETHER = timedelta(seconds=60)  # what nodes note of the same failover
 _MOST_NAMED = 100  # jobs in an event
 _MOST_KEPT = 10_000  # requests that created jobs
 _MARKS_TO_SPARE = 60
+# More ids than were given out since the last sign of life in the database: per second, and at least.
+_IDS_PER_SECOND, _LEAST_IDS = 100_000, 1_000_000  # of 64 bits
+_SMALL_IDS_PER_SECOND, _LEAST_SMALL_IDS = 10, 10_000  # of 32 bits
+_BEGIN = f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{SETTINGS['idle_in_transaction_session_timeout']}'"
 _FAILOVERS = Counter(
     "tickwork_database_failovers_total", "Failovers of the database that this node went through.", ["loss"]
 )
@@ -58,6 +64,31 @@ class ServerHistory(NamedTuple):
         return self.system_id == other.system_id and self.wal_timeline < other.wal_timeline
 
 
+class Note(NamedTuple):
+    """What nodes have noted of a server's history. No two histories have the same."""
+
+    id: int
+    noticed_at: datetime
+    history: ServerHistory
+
+    @classmethod
+    def of(cls, row: asyncpg.Record) -> "Note":
+        return cls(row["id"], row["noticed_at"], ServerHistory(row["system_id"], row["wal_timeline"]))
+
+
+class Server(NamedTuple):
+    """What a connection leads to."""
+
+    history: ServerHistory
+    note: Note  # the newest one there: an older history's, if no node was there before
+
+    def was_left(self, known: "Server") -> bool:
+        """Whether nodes were there before they came to the known one."""
+        if self.history != known.history:
+            return self.history.precedes(known.history)
+        return self.note.history == self.history and self.note.noticed_at < known.note.noticed_at
+
+
 class Mark(NamedTuple):
     """A mark that is known to be committed."""
 
@@ -75,6 +106,12 @@ class Survived(NamedTuple):
     replayed: int | None  # up to where it had the WAL when it was promoted; None: it has been restarted since
     replayed_at: datetime | None  # when the last transaction before that was committed
     now: datetime | None = None
+    alive_at: datetime | None = None  # the last sign of life of any node
+
+    def ids_to_skip(self) -> tuple[int, int]:
+        """Those of 64 bits, and those of 32 bits."""
+        gap = max((self.now - self.alive_at).total_seconds(), 0) if self.now and self.alive_at else 0
+        return _LEAST_IDS + int(gap * _IDS_PER_SECOND), _LEAST_SMALL_IDS + int(gap * _SMALL_IDS_PER_SECOND)
 
 
 def judge(known: Mark | None, survived: Survived) -> Loss:
@@ -103,7 +140,7 @@ class FailoverWatch:
         self._node_id = node_id
         self._sql = queries("failover")
         self.fence = AttemptFence()
-        self.history: ServerHistory | None = None  # None: PostgreSQL does not tell
+        self._server: Server | None = None  # None: PostgreSQL does not tell
         self.after_loss: Callable[[], None] | None = None  # called when commits may have been lost
         self._mark: Mark | None = None
         self._failover = 0  # id of the last one that this node knows
@@ -115,31 +152,33 @@ class FailoverWatch:
     async def begin(self) -> None:
         """Compare the server with the one that nodes used last. From now on each new connection is compared."""
         async with self._database.transaction() as connection:
-            found = await self._read_history(connection)
-            if found is None:
+            history = await self._read_history(connection)
+            if history is None:
                 _log.warning(
                     "PostgreSQL does not tell its timeline: a failover that loses commits goes unnoticed"
                 )
                 return
             await connection.execute(self._sql["lock_failovers"])
             known = await connection.fetch(self._sql["newest_failover"])
-            (newest,) = known or await connection.fetch(self._sql["note_first_history"], *found)
-        self.history = ServerHistory(newest["system_id"], newest["wal_timeline"])
+            (newest,) = known or await connection.fetch(self._sql["note_first_history"], *history)
         self._adopt(newest)
-        if found != self.history:  # while no node ran
-            self.history = self.history._replace(wal_timeline=0)  # that of a restored database may be lower
-            await self._cross_if_new(found, self._database.transaction)
+        note = Note.of(newest)
+        if history == note.history:
+            self._server = Server(history, note)
+        else:  # while no node ran. The timeline of a restored database may be lower
+            self._server = Server(note.history._replace(wal_timeline=0), note)
+            await self._cross_if_new(Server(history, note), self._database.transaction)
 
     async def admit(self, connection: RawConnection) -> None:
         """Look at a new connection. ConnectionError if it leads to a server that was replaced."""
-        if self.history is not None:
-            found = await self._read_history(connection)
+        if self._server is not None:
+            found = await self._read_server(connection)
             await self._cross_if_new(found, lambda: _transaction_on(connection))
 
     async def mark(self) -> bool:
         """Mark the commits of this node, and learn what other nodes know of the last failover. Returns False: one call
         does it all."""
-        if self.history is None:
+        if self._server is None:
             return False
         if self._database.pooled:
             await self._look_behind_pooler()
@@ -147,7 +186,7 @@ class FailoverWatch:
         began = monotonic()
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(
-                self._sql["mark_commit"], self._node_id, number, self.history.wal_timeline
+                self._sql["mark_commit"], self._node_id, number, self._server.history.wal_timeline
             )
             (newest,) = await connection.fetch(self._sql["newest_failover"])
         _COMMIT_SECONDS.set(monotonic() - began)
@@ -161,7 +200,7 @@ class FailoverWatch:
     async def _look_behind_pooler(self) -> None:
         """A pooler may have exchanged the server behind a connection that is not new."""
         async with self._database.transaction() as connection:
-            found = await self._read_history(connection)
+            found = await self._read_server(connection)
         await self._cross_if_new(found, self._database.transaction)
 
     def note_created(self, jobs: Sequence[int]) -> None:
@@ -185,60 +224,79 @@ class FailoverWatch:
             return None
         return ServerHistory(*row) if row else None
 
-    async def _cross_if_new(self, found: ServerHistory | None, transaction: _Transaction) -> None:
-        """What the first connection of this node to a server with another history goes through."""
-        if found is None or self.history is None:
-            return
-        if found == self.history:
-            self._refusing_since = 0.0
-            return
-        if found.precedes(self.history):
-            self._refuse(found, self.history)
-        async with self._crossing:
-            if found == self.history:
-                return
-            async with transaction() as connection:
-                crossing = await self._cross(connection, found)
-            self.history, self._refusing_since = found, 0.0
-            self._unreported.append(crossing)
-            self._adopt(crossing.newest)
-
-    def _refuse(self, found: ServerHistory, known: ServerHistory) -> None:
-        """A server that was replaced goes away in a moment. If it stays the primary, those who manage the database have
-        gone back to it, and what was committed since is lost."""
-        self._refusing_since = self._refusing_since or monotonic()
-        if monotonic() - self._refusing_since < _REFUSED_FOR:
-            raise ConnectionError(
-                f"it was replaced: its timeline is {found.wal_timeline}, not {known.wal_timeline}"
-            )
-
-    async def _cross(self, connection: _Connection, found: ServerHistory) -> "_Crossing":
-        await connection.execute(self._sql["lock_failovers"])
+    async def _read_server(self, connection: _Connection) -> Server | None:
+        history = await self._read_history(connection)
+        if history is None:
+            return None
         (newest,) = await connection.fetch(self._sql["newest_failover"])
+        return Server(history, Note.of(newest))
+
+    async def _cross_if_new(self, found: Server | None, transaction: _Transaction) -> None:
+        """What the first connection of this node to a server with another history goes through."""
+        if not self._is_new(found):
+            return
+        async with self._crossing, transaction() as connection:
+            await connection.execute(self._sql["lock_failovers"])
+            found = await self._read_server(connection)
+            if found is None or not self._is_new(found):  # this node has crossed meanwhile
+                return
+            crossing = await self._cross(connection, found)
+        self._server = Server(found.history, Note.of(crossing.newest))
+        self._refusing_since = 0.0
+        self._unreported.append(crossing)
+        self._adopt(crossing.newest)
+
+    def _is_new(self, found: Server | None) -> bool:
+        """ConnectionError if it was replaced: such a server goes away in a moment. If it stays the primary, those who
+        manage the database have gone back to it, and what was committed since is lost."""
+        known = self._server
+        if found is None or known is None:
+            return False
+        if found == known:
+            self._refusing_since = 0.0
+            return False
+        if found.was_left(known):
+            self._refusing_since = self._refusing_since or monotonic()
+            if monotonic() - self._refusing_since < _REFUSED_FOR:
+                timelines = f"its timeline is {found.history.wal_timeline}, not {known.history.wal_timeline}"
+                is_same = found.history == known.history
+                raise ConnectionError(
+                    "it was replaced: " + ("by another with the same timeline" if is_same else timelines)
+                )
+        return True
+
+    async def _cross(self, connection: _Connection, found: Server) -> "_Crossing":
+        """Under the lock: what one node notes, the others find."""
         (row,) = await connection.fetch(self._sql["what_survived"], self._node_id)
         survived = Survived(*row)
         loss = judge(self._mark, survived)
-        if tuple(newest)[1:3] != found or self._is_first_to_go_back(found, newest, survived.now):
-            newest = await self._note(connection, found, loss, _lost_after(survived))
-        elif loss == "certain" != newest["loss"]:  # another node has noted it before, and could not know
+        (newest,) = await connection.fetch(self._sql["newest_failover"])
+        goes_back = self._server is not None and found.was_left(self._server)
+        if found.note.history != found.history or goes_back:
+            newest = await self._note(connection, found.history, loss, survived)
+        elif self._knows_more(newest, loss):
+            worst = "certain" if loss == "certain" else newest["loss"]
             (newest,) = await connection.fetch(
-                self._sql["raise_loss"], newest["id"], _lost_after(survived), _CLOCKS_DIFFER, _STEP
+                self._sql["raise_loss"], newest["id"], worst, _lost_after(survived), *self._fence_values()
             )
         return _Crossing(newest, loss, survived)
 
-    def _is_first_to_go_back(
-        self, found: ServerHistory, newest: asyncpg.Record, now: datetime | None
-    ) -> bool:
-        """Whether the database has gone back to an earlier history, and no other node has noted that."""
-        goes_back = self.history is not None and found.precedes(self.history)
-        return goes_back and now is not None and now - newest["noticed_at"] > _NOTED_TOGETHER
+    def _knows_more(self, newest: asyncpg.Record, loss: Loss) -> bool:
+        """Than the node that has noted it: that commits are lost, or that attempts have had such numbers."""
+        had_such_numbers: bool = newest["first_attempt"] <= self.fence.first_attempt
+        noted: Loss = newest["loss"]
+        return loss == "certain" != noted or (noted != "none" and had_such_numbers)
+
+    def _fence_values(self) -> tuple[timedelta, int, int]:
+        return _CLOCKS_DIFFER, _STEP, self.fence.first_attempt
 
     async def _note(
-        self, connection: _Connection, found: ServerHistory, loss: Loss, lost_after: datetime | None
+        self, connection: _Connection, found: ServerHistory, loss: Loss, survived: Survived
     ) -> asyncpg.Record:
-        await connection.execute(self._sql["skip_ids"])
+        lost_after = _lost_after(survived)
+        await connection.execute(self._sql["skip_ids"], *survived.ids_to_skip())
         (row,) = await connection.fetch(
-            self._sql["note_failover"], *found, loss, lost_after, _CLOCKS_DIFFER, _STEP
+            self._sql["note_failover"], *found, loss, lost_after, *self._fence_values()
         )
         await self._write_event(
             connection,
@@ -295,8 +353,11 @@ class FailoverWatch:
 
 @asynccontextmanager
 async def _transaction_on(connection: RawConnection) -> AsyncIterator[RawConnection]:
-    async with connection.transaction():
-        yield connection
+    """After an error whoever opened the connection drops it: the answer to a ROLLBACK may never come. A node that
+    freezes here must not keep others from the server."""
+    await connection.execute(_BEGIN)
+    yield connection
+    await connection.execute("COMMIT")
 
 
 def _lost_after(survived: Survived) -> datetime | None:

@@ -2155,20 +2155,24 @@ CREATE TABLE tickwork.failover (
     first_lease bigint NOT NULL          -- leases before it were written before
 );
 
--- Skips ids that lost commits may have given out: no id ever means two things. A promoted server has nothing of the
--- pulse, and would lack its sequence, too, if that was not logged.
-CREATE FUNCTION tickwork.skip_ids() RETURNS void LANGUAGE plpgsql AS $$
-DECLARE each record;
+-- Skips ids that lost commits may have given out: no id ever means two things. So many of 64 bits and of 32 bits, but at
+-- most a sixteenth of those that are left. A promoted server has nothing of the pulse, and would lack its sequence, too,
+-- if that was not logged.
+CREATE FUNCTION tickwork.skip_ids(ids bigint, small_ids bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    each record;
+    last bigint;
 BEGIN
     FOR each IN
-        SELECT c.oid::regclass AS sequence,
-            CASE s.seqtypid WHEN 'bigint'::regtype THEN 1000000 ELSE 10000 END AS skipped
+        SELECT c.oid::regclass AS sequence, s.seqmax AS most,
+            CASE s.seqtypid WHEN 'bigint'::regtype THEN ids ELSE small_ids END AS skipped
         FROM pg_class c JOIN pg_sequence s ON s.seqrelid = c.oid
         WHERE c.relnamespace = 'tickwork'::regnamespace AND c.relpersistence = 'p'
     LOOP
-        PERFORM setval(each.sequence, nextval(each.sequence) + each.skipped);
+        last := nextval(each.sequence);
+        PERFORM setval(each.sequence, last + least(each.skipped, (each.most - last) / 16));
     END LOOP;
-    UPDATE tickwork.last_event SET number = number + 1000000;
+    UPDATE tickwork.last_event SET number = number + ids;
     BEGIN
         PERFORM setval('tickwork.pulse_id_seq', (extract(epoch FROM clock_timestamp()) * 1000)::bigint);
     EXCEPTION WHEN internal_error THEN

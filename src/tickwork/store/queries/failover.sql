@@ -25,9 +25,12 @@ RETURNING commit_mark AS number, marked_at, wal_position,
 SELECT pg_advisory_xact_lock(hashtext('tickwork.failover'));
 
 -- name: what_survived
--- The last mark of a node that is there, and up to where this server had the WAL when it was promoted.
+-- The last mark of a node that is there, up to where this server had the WAL when it was promoted, and the last sign of
+-- life of any node.
 SELECT n.commit_mark, n.marked_at, (pg_last_wal_replay_lsn() - '0/0')::bigint AS replayed,
-    pg_last_xact_replay_timestamp() AS replayed_at, tickwork.clock() AS now
+    pg_last_xact_replay_timestamp() AS replayed_at, tickwork.clock() AS now,
+    greatest((SELECT alive_at FROM tickwork.cluster),
+        (SELECT max(greatest(seen_at, marked_at)) FROM tickwork.node)) AS alive_at
 FROM (VALUES (1)) AS one LEFT JOIN tickwork.node n ON n.id = $1;
 
 -- snippet: of_failover
@@ -49,15 +52,17 @@ RETURNING
 ;
 
 -- name: skip_ids
--- Skips ids that lost commits may have given out.
-SELECT tickwork.skip_ids();
+-- Skips ids that lost commits may have given out: $1 of 64 bits, $2 of 32 bits.
+SELECT tickwork.skip_ids($1, $2);
 
 -- name: note_failover
--- Notes a failover. If commits may be lost, executions that were due by now get attempts from a higher number on.
+-- Notes a failover. If commits may be lost, executions that were due by now get attempts from a higher number on: higher
+-- than $7, too, which the node knows although the database may not.
 INSERT INTO tickwork.failover (system_id, wal_timeline, loss, lost_after, due_until, first_attempt, first_lease)
 SELECT $1, $2, $3, $4,
     CASE WHEN $3 = 'none' THEN before.due_until ELSE tickwork.clock() + $5::interval END,
-    CASE WHEN $3 = 'none' THEN before.first_attempt ELSE before.first_attempt / $6::int * $6 + $6 + 1 END,
+    CASE WHEN $3 = 'none' THEN before.first_attempt
+         ELSE greatest(before.first_attempt, $7::int) / $6::int * $6 + $6 + 1 END,
     CASE WHEN $3 = 'none' THEN before.first_lease ELSE nextval('tickwork.lease_id_seq') END
 FROM (SELECT * FROM tickwork.failover ORDER BY id DESC LIMIT 1) before
 RETURNING
@@ -65,13 +70,13 @@ RETURNING
 ;
 
 -- name: raise_loss
--- Notes that commits are lost, which another node could not know. If it had excluded that, the attempts of executions
--- that were due by now get a higher number, too.
+-- Notes of a failover what the node that noted it could not know: its loss $2, and that attempts have had numbers up to
+-- $6. If those that it gives out are no higher, executions that were due by now get higher ones.
 UPDATE tickwork.failover f
-SET loss = 'certain', lost_after = coalesce($2, f.lost_after),
-    due_until = CASE f.loss WHEN 'none' THEN tickwork.clock() + $3::interval ELSE f.due_until END,
-    first_attempt = CASE f.loss WHEN 'none' THEN f.first_attempt / $4::int * $4 + $4 + 1 ELSE f.first_attempt END,
-    first_lease = CASE f.loss WHEN 'none' THEN nextval('tickwork.lease_id_seq') ELSE f.first_lease END
+SET loss = $2, lost_after = coalesce($3, f.lost_after),
+    due_until = CASE WHEN f.first_attempt <= $6::int THEN tickwork.clock() + $4::interval ELSE f.due_until END,
+    first_attempt = CASE WHEN f.first_attempt <= $6::int THEN $6::int / $5::int * $5 + $5 + 1 ELSE f.first_attempt END,
+    first_lease = CASE WHEN f.first_attempt <= $6::int THEN nextval('tickwork.lease_id_seq') ELSE f.first_lease END
 WHERE f.id = $1
 RETURNING
 -- include: of_failover
