@@ -12,6 +12,7 @@ from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
 from tickwork.model.public_ids import parse_job_id, parse_worker_id
 from tickwork.model.rest_worker import ClaimRequest, HeartbeatReport, WorkerRequest
+from tickwork.model.resume_cluster import ResumeRequest
 from tickwork.node import Node
 from tickwork.store.prepare_restored_database import prepare_restored
 from tickwork.testing.clock import SettableClock
@@ -22,10 +23,12 @@ ADMIN = Caller(TENANT, "default", 1, frozenset({Scope.ADMIN}))
 
 
 @pytest.fixture
-async def stopped(settings: Settings, clock: SettableClock) -> Settings:
+async def stopped(settings: Settings, clock: SettableClock, connection: asyncpg.Connection) -> Settings:
     """A node has run, with a job, a worker and an execution on it, and was stopped."""
     node = Node(settings)
     await node.open()
+    # The template of test databases was made by the real clock.
+    await connection.execute("UPDATE tickwork.tenant SET created_at = tickwork.clock()")
     worker = await ScriptedWorker.connect(node, ["work"])
     await node.jobs.create(TENANT, [JobRequest(task="work")])
     await node.step("claim")
@@ -85,6 +88,25 @@ async def test_workers_of_before_register_anew_and_what_they_had_counts_as_inter
     report = await node.resumption.report(10)
     assert [each.attempt for each in report.interrupted] == [1]
     assert report.restored.data_until == report.at
+    await node.stop()
+
+
+async def test_attempts_that_were_given_out_after_the_backup_keep_their_numbers(
+    settings: Settings, clock: SettableClock
+) -> None:
+    """Also if the backup is restored on the same PostgreSQL, whose history of WAL says nothing of it."""
+    node = Node(settings)
+    await node.open()
+    await ScriptedWorker.offer_only(node, ["work"])
+    await node.jobs.create(TENANT, [JobRequest(task="work")])
+    await node.stop()
+    await prepare_restored(settings.database_url)
+    node = Node(settings)
+    await node.open()
+    await node.resumption.resume(ResumeRequest(), "somebody")
+    worker = await ScriptedWorker.connect(node, ["work"])
+    await node.step("claim")
+    assert [run.attempt for run in await worker.runs()] == [100_001]
     await node.stop()
 
 

@@ -1,8 +1,9 @@
 """Prepares a database that was restored from a backup, or a standby that was promoted, before a server uses it.
 
 Servers that ran after the backup have issued ids that the database knows nothing of. All ids move on by more than they
-can have issued in that time, so none is issued twice. The workers of that time may still run: their leases and tokens
-are void. The database is paused, so that somebody decides what runs again before anything does.
+can have issued in that time, so none is issued twice, and so do the numbers of attempts. The workers of that time may
+still run: their leases and tokens are void. The database is paused, so that somebody decides what runs again before
+anything does.
 
 All of it is one transaction, except that sequences move on even if it fails. Repeating it does no harm.
 """
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from tickwork.model.errors import Conflict
 from tickwork.model.stream_event import EventKind
 from tickwork.store.connect_to_any_host import MIGRATION
+from tickwork.store.failover.attempt_fence import CLOCKS_DIFFER, STEP
 from tickwork.store.migrate import upgrade
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
@@ -71,11 +73,28 @@ async def _prepare(connection: Connection) -> PreparedDatabase:
     ids, small_ids = _ids_to_pass_over(now - data_until)
     moved = await connection.fetch(sql["move_sequences"], ids, small_ids)
     await connection.execute(sql["move_event_numbers"], ids)
+    await _raise_attempts(connection, data_until)
     for step in ("disown_workers", "delete_sessions", "delete_nodes"):
         await connection.execute(sql[step])
     await connection.execute(sql["note_restored"], data_until, _BY, _REASON)
     await connection.execute(sql["tell_restored"], EventKind.CLUSTER_RESTORED, data_until)
     return PreparedDatabase(data_until, now, {each["name"]: each["last"] for each in moved})
+
+
+async def _raise_attempts(connection: Connection, data_until: datetime) -> None:
+    """Nodes do so for a server whose history of WAL they do not know, but a backup may be restored on the same one."""
+    sql = queries("failover")
+    for newest in await connection.fetch(sql["newest_failover"]):
+        history = newest["system_id"], newest["wal_timeline"]
+        await connection.fetch(
+            sql["note_failover"],
+            *history,
+            "certain",
+            data_until,
+            CLOCKS_DIFFER,
+            STEP,
+            newest["first_attempt"],
+        )
 
 
 def _ids_to_pass_over(gap: timedelta) -> tuple[int, int]:

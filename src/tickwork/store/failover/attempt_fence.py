@@ -6,12 +6,16 @@ the new one.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from tickwork.model.public_ids import to_micros
 from tickwork.model.worker_protocol import Micros
 
+STEP = 100_000  # between the attempts before a failover and those after it: more than an execution ever has
+CLOCKS_DIFFER = timedelta(
+    seconds=10
+)  # at most, between the old server and the new one, with the lead of a handover
 _NEVER = datetime(1, 1, 1, tzinfo=UTC)
 
 

@@ -26,17 +26,13 @@ from prometheus_client import Counter, Gauge
 from tickwork.model.public_ids import job_id
 from tickwork.model.stream_event import EventKind
 from tickwork.store.connect_to_any_host import SETTINGS, RawConnection
-from tickwork.store.failover.attempt_fence import AttemptFence, Fence
+from tickwork.store.failover.attempt_fence import CLOCKS_DIFFER, STEP, AttemptFence, Fence
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 
 Loss = Literal["none", "possible", "certain"]
 _Connection: TypeAlias = "RawConnection | Connection"
 _Transaction: TypeAlias = Callable[[], AbstractAsyncContextManager[_Connection]]
-_STEP = 100_000  # between the attempts before a failover and those after it: more than an execution ever has
-_CLOCKS_DIFFER = timedelta(
-    seconds=10
-)  # at most, between the old server and the new one, with the lead of a handover
 _REFUSED_FOR = 15.0  # seconds
 _MOST_NAMED = 100  # jobs in an event
 _MOST_KEPT = 10_000  # requests that created jobs
@@ -288,7 +284,7 @@ class FailoverWatch:
         return loss == "certain" != noted or (noted != "none" and had_such_numbers)
 
     def _fence_values(self) -> tuple[timedelta, int, int]:
-        return _CLOCKS_DIFFER, _STEP, self.fence.first_attempt
+        return CLOCKS_DIFFER, STEP, self.fence.first_attempt
 
     async def _note(
         self, connection: _Connection, found: ServerHistory, loss: Loss, survived: Survived
