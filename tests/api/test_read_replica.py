@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import asyncpg
 import httpx2
 import pytest
 
@@ -82,6 +83,23 @@ async def test_the_primary_answers_when_the_replica_is_away_and_the_cluster_says
     assert (shown["usable"], shown["problem"]) == (False, "cannot be reached")
     await servers[1].resume()
     await eventually(lambda: _replica_is_usable(node), within=_WITHIN, what="a replica to read from again")
+
+
+async def test_the_primary_answers_when_the_replica_cannot_run_a_statement_and_the_cluster_says_why(
+    node: Node, client: httpx2.AsyncClient, servers: tuple[StoppablePostgres, StoppablePostgres]
+) -> None:
+    """During an upgrade it may lack what the primary has. Here it is a server of its own that lacks a table."""
+    await eventually(lambda: _replica_is_usable(node), within=_WITHIN, what="a replica to read from")
+    await servers[1].promote()
+    there = await asyncpg.connect(servers[1].url)
+    await there.execute("ALTER TABLE tickwork.job RENAME TO other")
+    await there.execute("ALTER TABLE tickwork.node RENAME TO another")
+    await there.close()
+    answer = await client.get("/v1/jobs")
+    assert (answer.status_code, answer.headers.get(_READ_FROM)) == (200, None)
+    await node.step("watch replica")
+    shown = (await client.get("/v1/cluster")).json()["replica"]
+    assert (shown["usable"], shown["problem"]) == (False, "refuses a statement: UndefinedTableError")
 
 
 async def test_the_primary_answers_when_the_replica_is_too_far_behind(

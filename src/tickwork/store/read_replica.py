@@ -55,6 +55,9 @@ class ReadReplica:
         except Unavailable as error:
             self._judge(None, error.cause or "cannot be reached")
             return False
+        except asyncpg.PostgresError as error:
+            self._judge(None, _refusal(error))
+            return False
         at = row["at"] if row else None
         lag = max(self._now() - to_micros(at), 0) / 1e6 if at else None
         if lag is None or lag > MOST_BEHIND:
@@ -78,6 +81,11 @@ class ReadReplica:
         except Unavailable:
             self._unusable_until = monotonic() + _REPEAT_AFTER
             raise
+        except (
+            asyncpg.PostgresError
+        ) as error:  # it may lack what an upgrade has just made; the primary says if not
+            self._unusable_until = monotonic() + _REPEAT_AFTER
+            raise Unavailable(f"the replica {_refusal(error)}") from error
         if reads := allowed_stale_reads.get():
             reads.from_replica = True
         return rows
@@ -97,6 +105,10 @@ class ReadReplica:
         self._problem, self._lag = problem, lag
         _USABLE.labels(_NAME).set(problem is None)
         _LAG.labels(_NAME).set(inf if lag is None else lag)
+
+
+def _refusal(error: asyncpg.PostgresError) -> str:
+    return f"refuses a statement: {type(error).__name__}"
 
 
 def _any_host_will_do(url: str) -> str:
