@@ -16,6 +16,7 @@ from support.docs_page import ROOT
 from support.render_chart import render_chart
 from tickwork.cli import main
 from tickwork.config import MEANINGS, load_settings, variable
+from tickwork.store.pool import CONNECTIONS
 
 DEPLOY = ROOT / "deploy"
 CHART = DEPLOY / "helm" / "tickwork"
@@ -144,7 +145,7 @@ def test_pgbouncer_pools_by_transaction_and_has_room_for_two_servers() -> None:
     parser = ConfigParser()
     parser.read(DEPLOY / "pgbouncer" / "pgbouncer.ini")
     assert parser["pgbouncer"]["pool_mode"] == "transaction"
-    assert int(parser["pgbouncer"]["default_pool_size"]) >= 2 * 13
+    assert int(parser["pgbouncer"]["default_pool_size"]) >= 2 * CONNECTIONS
 
 
 # Kubernetes
