@@ -19,8 +19,8 @@ interface UpcomingTime {
 }
 
 const COLUMNS: Column<UpcomingTime>[] = [
-  { id: "in", header: "When", width: 110, cell: ({ at, zone }) => <TimeText at={at} jobZone={zone} /> },
-  { id: "job", header: "In the job's zone", width: 250, cell: ({ at, zone }) => absoluteTime(new Date(at), zone) },
+  { id: "in", header: "When", width: 130, cell: ({ at, zone }) => <TimeText at={at} jobZone={zone} /> },
+  { id: "job", header: "In the job's zone", width: 250, grows: true, cell: ({ at, zone }) => absoluteTime(new Date(at), zone) },
   { id: "mine", header: `You, ${MY_ZONE}`, width: 250, cell: ({ at }) => absoluteTime(new Date(at), MY_ZONE) },
   { id: "note", header: "Note", width: 200, grows: true, cell: ({ note }) => note },
 ];
@@ -34,6 +34,7 @@ export function JobUpcoming({ job }: { job: Job }) {
     enabled: job.execution_id === null,
   });
   const rows = preview.data?.times.map(({ at, note }) => ({ at, note, zone }));
+  const empty = new Set([zone === MY_ZONE && "mine", !rows?.some(({ note }) => note) && "note"]);
   if (job.execution_id !== null) {
     return (
       <Card>
@@ -48,7 +49,7 @@ export function JobUpcoming({ job }: { job: Job }) {
           {words}
         </p>
       ))}
-      <SimpleTable label="Upcoming times" columns={zone === MY_ZONE ? COLUMNS.filter(({ id }) => id !== "mine") : COLUMNS} list={rowsOf({ ...preview, data: rows })} rowId={({ at }) => at} empty={<EmptyState title="It has no due time left" />} />
+      <SimpleTable label="Upcoming times" columns={COLUMNS.filter(({ id }) => !empty.has(id))} list={rowsOf({ ...preview, data: rows })} rowId={({ at }) => at} empty={<EmptyState title="It has no due time left" />} />
     </Card>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { answer, api, type Schemas } from "../api/client";
 import { lineOf } from "../jobForm/commandWords";
 import { Answer } from "../parts/Answer";
@@ -136,8 +136,8 @@ function ExecutionFacts({ execution, job, attempt }: { execution: Execution; job
       roomy
       facts={[
         ["Job", <JobLink key="job" job={{ id: execution.job_id, name: job?.name ?? null, key: job?.key ?? null }} />],
-        job?.command ? ["Command", <code key="command">{lineOf(job.command)}</code>] : ["Task", execution.task],
-        ["Queue", job?.queue],
+        job?.command ? ["Command", <code key="command">{lineOf(job.command)}</code>] : ["Task", <Link key="task" to="/jobs" search={{ task: execution.task }}>{execution.task}</Link>],
+        ["Queue", job && <Link key="queue" to="/queues" search={{ queue: job.queue }}>{job.queue}</Link>],
         ["Triggered by", TRIGGERS[execution.trigger] ?? execution.trigger],
         ["Scheduled for", <TimeText key="scheduled" at={execution.scheduled_for} jobZone={zone} absolute />],
         ["Started", <TimeText key="started" at={execution.started_at} jobZone={zone} missing="not yet" />],
