@@ -49,7 +49,7 @@ export const theme = createTheme({
     Paper: { defaultProps: { withBorder: true } },
     Menu: { defaultProps: { withinPortal: true, position: "bottom-end", shadow: "none" } },
     Popover: { defaultProps: { shadow: "none" } },
-    Modal: { defaultProps: { centered: true, shadow: "none", overlayProps: { backgroundOpacity: 0.4 } } },
+    Modal: { defaultProps: { centered: true, shadow: "none", overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: "16px", fontWeight: 600 } } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: false, color: "dark" } },
   },
 });

@@ -72,7 +72,7 @@ PAGES = {
     "events": "/events",
     "settings": "/settings",
     "settings-new-key": "/settings",
-    "not-found": "/nowhere",
+    "not-found": "/jobs/no/such/page",
 }
 
 
@@ -127,13 +127,13 @@ def _fill_in_a_task(page: Page) -> None:
 def _fill_in_a_command(page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("Copy the database")
     page.get_by_text("A command", exact=True).click()
-    page.get_by_label("Command").first.fill("backup-db --full shop")
+    page.get_by_role("textbox", name="Command", exact=True).fill("backup-db --full shop")
 
 
 def _fill_in_a_call(page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("Render the product video")
     page.get_by_text("An HTTP call", exact=True).click()
-    page.get_by_label("URL").fill("https://video.example.org/render")
+    page.get_by_role("textbox", name="URL", exact=True).fill("https://video.example.org/render")
 
 
 def _keys(keys: str) -> Callable[[Page], None]:

@@ -65,15 +65,26 @@ def take_pictures(server: DashboardServer, browser: Browser, only: Sequence[str]
 
 def _picture(page: Page, name: str, path: str, file: Path) -> Path:
     """Of the whole page, however long it is; of one screen where something is opened over it."""
+    width, height = page.viewport_size["width"], page.viewport_size["height"]
     page.goto(path)
     page.get_by_role("heading", level=1).wait_for()
-    expect(page.locator(".mantine-Skeleton-root")).to_have_count(0, timeout=_PATIENCE)
+    _wait_until_drawn(page)
     if name in PREPARE:
         PREPARE[name](page)
-        expect(page.locator(".mantine-Skeleton-root")).to_have_count(0, timeout=_PATIENCE)
-    page.wait_for_timeout(_QUIET)
-    page.screenshot(path=file, full_page=page.get_by_role("dialog").count() == 0)
+        _wait_until_drawn(page)
+    if page.get_by_role("dialog").count() == 0:
+        whole = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": width, "height": max(height, whole)})
+        _wait_until_drawn(page)
+    page.screenshot(path=file)
+    page.set_viewport_size({"width": width, "height": height})
     return file
+
+
+def _wait_until_drawn(page: Page) -> None:
+    """Parts that are loaded later bring placeholders of their own."""
+    page.wait_for_timeout(_QUIET)
+    expect(page.locator(".mantine-Skeleton-root")).to_have_count(0, timeout=_PATIENCE)
 
 
 def main(only: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ export default function CancelJobDialog({ job, onClose, onCancel }: CancelJobDia
       <Switch
         mt="md"
         label="Also stop what runs now"
-        description={job.running > 0 ? `${runningWords(job)} Their workers are told to stop them.` : "Nothing of it runs at the moment."}
+        description={job.running > 0 ? `${runningWords(job)} Workers are told to stop.` : "Nothing of it runs at the moment."}
         checked={stop}
         onChange={(event) => setStop(event.currentTarget.checked)}
       />

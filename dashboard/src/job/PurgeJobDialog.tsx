@@ -38,7 +38,7 @@ export default function PurgeJobDialog({ job, onClose }: { job: Job; onClose: ()
       <Switch
         mt="md"
         label="Stop what runs first"
-        description={job.running > 0 ? `${runningWords(job)} Until they end, the job is not deleted otherwise.` : "Nothing of it runs at the moment."}
+        description={job.running > 0 ? `${runningWords(job)} Without this, the job is not deleted yet.` : "Nothing of it runs at the moment."}
         checked={stop}
         onChange={(event) => setStop(event.currentTarget.checked)}
       />
