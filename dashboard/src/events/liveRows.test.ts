@@ -26,6 +26,7 @@ test("details are told in words", () => {
   expect(detailWords({ detail: { start_delay: 63.109954, so_far: true, worker_id: "w1" } })).toBe("start delay: 1 m 03 s · so far · worker id: w1");
   const changed = { by: { key: "k1", name: "deploy" }, fields: [{ field: "schedule", old: "a", new: "b" }], version: 2 };
   expect(detailWords({ detail: changed })).toBe("by deploy · changed schedule · version: 2");
+  expect(detailWords({ detail: { by: "API key k1 (first)" } })).toBe("by API key k1 (first)");
 });
 
 test("every kind has a sentence, and an unknown one its name", () => {

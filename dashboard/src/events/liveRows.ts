@@ -43,7 +43,7 @@ export function detailWords({ attempt, error_type, detail }: { attempt?: number 
 }
 
 function wordsOf(name: string, value: unknown): string {
-  if (name === "by") return `by ${String((value as Detail)["name"])}`;
+  if (name === "by") return `by ${typeof value === "string" ? value : String((value as Detail)["name"])}`;
   if (name === "fields") return `changed ${(value as Detail[]).map(({ field }) => String(field)).join(", ")}`;
   if (value === true) return spaced(name);
   if (DURATIONS.has(name) && typeof value === "number") return `${spaced(name)}: ${formatDuration(value)}`;

@@ -67,7 +67,7 @@ export function PausedCluster({ cluster }: { cluster: Schemas["ClusterView"] }) 
           ["Since", paused && <TimeText key="since" at={paused.at} />],
           ["By", paused?.by],
           ["Why", paused?.reason],
-          ["Restored with data until", restored && <TimeText key="until" at={restored.data_until} />],
+          ...(restored ? ([["Restored with data until", <TimeText key="until" at={restored.data_until} />]] as const) : []),
         ]}
       />
       <Answer query={report}>{(data) => <ResumeForm report={data} />}</Answer>

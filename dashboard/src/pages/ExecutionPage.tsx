@@ -91,7 +91,7 @@ function ShownExecution({ execution }: { execution: Execution }) {
         </Card>
       )}
       <Card>
-        <ExecutionFacts execution={execution} job={job.data} attempt={tries.at(-1)} />
+        <ExecutionFacts execution={execution} job={job.data} attempts={tries} />
         {execution.status === "running" && progress && <ProgressBar fraction={progress.fraction} message={progress.message} />}
       </Card>
       {wasDue(execution) && (
@@ -128,8 +128,12 @@ function wasDue(execution: Execution): boolean {
   return execution.waiting_for !== "due" && execution.status !== "skipped";
 }
 
-function ExecutionFacts({ execution, job, attempt }: { execution: Execution; job: Job | undefined; attempt: Schemas["AttemptView"] | undefined }) {
+function ExecutionFacts({ execution, job, attempts }: { execution: Execution; job: Job | undefined; attempts: readonly Schemas["AttemptView"][] }) {
   const zone = job && zoneOf(job.schedule);
+  const attempt = attempts.at(-1);
+  const firstStart = attempts[0]?.started_at ?? execution.started_at;
+  const worker = attempt?.worker_name ?? execution.worker;
+  const isReported = execution.status === "running" && !worker && job?.http?.completion === "callback";
   const used = usageWords(attempt);
   return (
     <Facts
@@ -141,10 +145,10 @@ function ExecutionFacts({ execution, job, attempt }: { execution: Execution; job
         ["Triggered by", TRIGGERS[execution.trigger] ?? execution.trigger],
         ["Scheduled for", <TimeText key="scheduled" at={execution.scheduled_for} jobZone={zone} absolute />],
         ["Started", <TimeText key="started" at={execution.started_at} jobZone={zone} missing="not yet" />],
-        ["Start delay", execution.started_at ? <Duration key="delay" from={execution.scheduled_for} until={execution.started_at} /> : null],
+        ["Start delay", firstStart ? <Duration key="delay" from={execution.scheduled_for} until={firstStart} /> : null],
         ["Ran for", <Duration key="duration" from={execution.started_at} until={execution.finished_at} />],
         ["Attempt", `${execution.attempt} of ${execution.max_attempts}`],
-        ["Worker", attempt?.worker_name ?? execution.worker],
+        ["Worker", isReported ? "none: the target reports when it is done" : worker],
         ...(used ? ([["Used", used]] as const) : []),
       ]}
     />

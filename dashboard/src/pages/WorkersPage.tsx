@@ -21,7 +21,7 @@ const COLUMNS: Column<WorkerView>[] = [
   { id: "name", header: "Worker", width: 150, grows: true, always: true, cell: ({ id, name }) => <Link to="/executions" search={{ worker: id }}>{name}</Link> },
   { id: "status", header: "Status", width: 100, cell: (worker) => <WorkerBadge status={statusOf(worker)} /> },
   { id: "slots", header: "Slots in use", width: 176, cell: ({ holding, slots }) => <SlotCells holding={holding} slots={slots} /> },
-  { id: "load", header: "Load", width: 196, cell: ({ load }) => loadWords(load) },
+  { id: "load", header: "Load", width: 196, cell: ({ load }) => <span data-tip={loadWords(load)}>{loadWords(load)}</span> },
   { id: "host", header: "Host", width: 110, grows: true, cell: ({ host }) => host || "–" },
   { id: "version", header: "Version", width: 80, cell: ({ version }) => version || "–" },
   { id: "queues", header: "Queues", width: 110, grows: true, cell: ({ queues }) => queues.join(", ") || "all" },
