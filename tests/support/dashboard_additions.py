@@ -58,9 +58,9 @@ def _add_a_call(client: Client, url: str) -> None:
         name="Render the product video",
         owner="team-media",
         tags=["media", "partner"],
-        http={"url": url, "completion": "callback", "heartbeat": "10m"},
+        http={"url": url, "completion": "callback", "heartbeat": "1h"},
         payload={"article": "40-118", "seconds": 30},
-        timeout="1h",
+        timeout="2h",
     )
     eventually_without_loop(lambda: client.list_executions(job=job.id, status="running").items)
 

@@ -103,9 +103,11 @@ def _job(client: Client, key: str) -> str:
 
 
 def _latest(client: Client, job: str) -> str:
-    """The execution that runs, or else the one that ran last."""
-    running = client.list_executions(job=job, status="running").items
-    return (running or client.list_executions(job=job, status="completed").items)[0].id
+    """The execution that runs, or else the one that ran last, or is to run."""
+    for status in ("running", "completed", "pending"):
+        if found := client.list_executions(job=job, status=status).items:
+            return found[0].id
+    raise LookupError(f"{job} has no execution to show")
 
 
 def _press(*names: str) -> Callable[[Page], None]:
