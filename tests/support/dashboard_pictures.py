@@ -65,7 +65,8 @@ def take_pictures(server: DashboardServer, browser: Browser, only: Sequence[str]
 
 def _picture(page: Page, name: str, path: str, file: Path) -> Path:
     """Of the whole page, however long it is; of one screen where something is opened over it."""
-    width, height = page.viewport_size["width"], page.viewport_size["height"]
+    size = page.viewport_size
+    assert size
     page.goto(path)
     page.get_by_role("heading", level=1).wait_for()
     _wait_until_drawn(page)
@@ -74,10 +75,10 @@ def _picture(page: Page, name: str, path: str, file: Path) -> Path:
         _wait_until_drawn(page)
     if page.get_by_role("dialog").count() == 0:
         whole = page.evaluate("document.documentElement.scrollHeight")
-        page.set_viewport_size({"width": width, "height": max(height, whole)})
+        page.set_viewport_size({"width": size["width"], "height": max(size["height"], whole)})
         _wait_until_drawn(page)
     page.screenshot(path=file)
-    page.set_viewport_size({"width": width, "height": height})
+    page.set_viewport_size(size)
     return file
 
 
