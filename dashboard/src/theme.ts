@@ -4,6 +4,11 @@ const tick: MantineColorsTuple = [
   "#eef3ff", "#dbe5fe", "#b5c8fb", "#8ca9f8", "#6a8ef5", "#4a74f0", "#2f5ce8", "#1f49d8", "#163bb5", "#0f2c8c",
 ];
 
+// White words on the two shades of buttons, the seventh and eighth, have a contrast of at least 4.5.
+const red: MantineColorsTuple = [
+  "#fff5f5", "#ffe3e3", "#ffc9c9", "#ffa8a8", "#ff8787", "#ff6b6b", "#d42a30", "#c4141f", "#ab0f19", "#8f0b13",
+];
+
 // From ink to page, as Mantine uses them: text, borders, fields, surfaces.
 const dark: MantineColorsTuple = [
   "#e6ebf2", "#c3ccd8", "#9aa7b8", "#687384", "#3a4656", "#2a3441", "#1a222c", "#171e27", "#12181f", "#0f141b",
@@ -11,7 +16,7 @@ const dark: MantineColorsTuple = [
 
 /** Type, spacing and corners; the colours of surfaces and states are in tokens.css. */
 export const theme = createTheme({
-  colors: { tick, dark },
+  colors: { tick, red, dark },
   primaryColor: "tick",
   primaryShade: { light: 7, dark: 6 },
   fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
@@ -49,7 +54,7 @@ export const theme = createTheme({
     Paper: { defaultProps: { withBorder: true } },
     Menu: { defaultProps: { withinPortal: true, position: "bottom-end", shadow: "none" } },
     Popover: { defaultProps: { shadow: "none" } },
-    Modal: { defaultProps: { centered: true, shadow: "none", overlayProps: { backgroundOpacity: 0.4 } } },
+    Modal: { defaultProps: { centered: true, shadow: "none", overlayProps: { backgroundOpacity: 0.4 } }, styles: { title: { fontSize: "16px", fontWeight: 600 } } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: false, color: "dark" } },
   },
 });

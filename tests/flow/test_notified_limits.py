@@ -113,11 +113,14 @@ async def test_many_nodes_that_look_at_once_tell_once(told: ToldChannels, settin
     assert len(await titles(told)) == 1
 
 
-async def test_a_worker_that_is_lost_is_told_of(told: ToldChannels, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("host", "where"), [("rack-7", " on rack-7"), ("", "")])
+async def test_a_worker_that_is_lost_is_told_of(
+    told: ToldChannels, monkeypatch: pytest.MonkeyPatch, host: str, where: str
+) -> None:
     monkeypatch.setattr(rescue, "_GRACE", 0.0)
     await set_rule(told.node, on=["worker_lost"])
-    lost = await ScriptedWorker.connect(told.node, ["work"], name="builder", host="rack-7")
+    lost = await ScriptedWorker.connect(told.node, ["work"], name="builder", host=host)
     await lost.leave_silently()
     await told.later(MINUTE)
     await told.node.step("rescue")
-    assert await titles(told) == ["The worker builder on rack-7 was lost"]
+    assert await titles(told) == [f"The worker builder{where} was lost"]

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from support.dashboard_page_list import PAGES, PREPARE
+from support.dashboard_routes import routes_without
 from support.dashboard_types import TYPES, current_types
 from support.docs_page import ROOT
 from tickwork.api.dashboard_pages import BUILT_FILES, SECTIONS, is_built
@@ -71,6 +73,11 @@ def test_the_server_shows_the_dashboard_at_the_paths_of_its_routes() -> None:
         (SOURCES / "src/routes.tsx").read_text(),
     )
     assert sorted(path for path in paths if path) == sorted(SECTIONS)
+
+
+def test_pictures_are_taken_of_every_page() -> None:
+    assert routes_without(PAGES.values()) == []
+    assert set(PREPARE) <= set(PAGES)
 
 
 def test_every_package_is_pinned_and_no_download_address_is_kept() -> None:

@@ -1,4 +1,5 @@
-"""What the demo cannot show by itself: a worker and a node that fall silent; and when its circuit breaker is open."""
+"""What the demo cannot show by itself: a worker and a node that fall silent, a cluster that is paused; and when its
+circuit breaker is open."""
 
 import os
 import signal
@@ -32,6 +33,14 @@ def a_worker_is_silent(server: DashboardServer) -> Iterator[None]:
     with Client(server.url, server.key) as client:
         _wait(lambda: client.get_overview().silent)
     yield
+
+
+@contextmanager
+def the_cluster_is_paused(server: DashboardServer) -> Iterator[None]:
+    with Client(server.url, server.key) as client:
+        client.pause_cluster(reason="the warehouse moves its database")
+        yield
+        client.resume_cluster()
 
 
 @contextmanager

@@ -64,6 +64,7 @@ export function HourDetail({ from, until, now, zone, filter, onClose }: HourDeta
           )}
           {!hasMinutes && from < now && " Minutes are kept for 7 days; this hour is older."}
         </p>
+        {hasMinutes && <p className={classes.scale}>{`Executions a minute, at most ${most.toLocaleString("en")}`}</p>}
         {hasMinutes && (
           <ol className={classes.minutes} aria-label="Minute by minute">
             {minutes.map((minute, place) => {

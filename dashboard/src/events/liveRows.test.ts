@@ -23,8 +23,10 @@ test("live rows are put in their place by time, and kept ones are not doubled", 
 test("details are told in words", () => {
   expect(detailWords({ attempt: 2, error_type: "ValueError", detail: { reason: "overlap", count: 3 } })).toBe("ValueError · attempt 2 · reason: overlap · count: 3");
   expect(detailWords({ attempt: 1, detail: {} })).toBe("");
+  expect(detailWords({ detail: { start_delay: 63.109954, so_far: true, worker_id: "w1" } })).toBe("start delay: 1 m 03 s · so far · worker id: w1");
   const changed = { by: { key: "k1", name: "deploy" }, fields: [{ field: "schedule", old: "a", new: "b" }], version: 2 };
   expect(detailWords({ detail: changed })).toBe("by deploy · changed schedule · version: 2");
+  expect(detailWords({ detail: { by: "API key k1 (first)" } })).toBe("by API key k1 (first)");
 });
 
 test("every kind has a sentence, and an unknown one its name", () => {

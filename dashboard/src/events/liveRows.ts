@@ -1,3 +1,4 @@
+import { formatDuration } from "../time/formatDuration";
 import { isPulse } from "./eventKinds";
 
 export interface EventRow {
@@ -32,6 +33,8 @@ export function mergeRows<Row extends { kind: string; at: string }>(kept: readon
 
 type Detail = Record<string, unknown>;
 
+const DURATIONS = new Set(["start_delay", "run_time", "for"]); // in seconds
+
 /** What an event says beyond its own fields: "attempt 2 · reason: overlap". */
 export function detailWords({ attempt, error_type, detail }: { attempt?: number | null; error_type?: string | null; detail?: Detail | null }): string {
   const given = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== "");
@@ -40,7 +43,13 @@ export function detailWords({ attempt, error_type, detail }: { attempt?: number 
 }
 
 function wordsOf(name: string, value: unknown): string {
-  if (name === "by") return `by ${String((value as Detail)["name"])}`;
+  if (name === "by") return `by ${typeof value === "string" ? value : String((value as Detail)["name"])}`;
   if (name === "fields") return `changed ${(value as Detail[]).map(({ field }) => String(field)).join(", ")}`;
-  return `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`;
+  if (value === true) return spaced(name);
+  if (DURATIONS.has(name) && typeof value === "number") return `${spaced(name)}: ${formatDuration(value)}`;
+  return `${spaced(name)}: ${typeof value === "string" ? value : JSON.stringify(value)}`;
+}
+
+function spaced(name: string): string {
+  return name.replaceAll("_", " ");
 }

@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Switch, Text } from "@mantine/core";
 import { useState } from "react";
 import { jobTitle } from "../parts/jobTitle";
+import { runningWords } from "./runningWords";
 import type { Job } from "./useJobActions";
 
 interface CancelJobDialogProps {
@@ -20,17 +21,16 @@ export default function CancelJobDialog({ job, onClose, onCancel }: CancelJobDia
       <Switch
         mt="md"
         label="Also stop what runs now"
-        description={job.running > 0 ? `${job.running} of it run now. Their workers are told to stop them.` : "Nothing of it runs at the moment."}
+        description={job.running > 0 ? `${runningWords(job)} Workers are told to stop.` : "Nothing of it runs at the moment."}
         checked={stop}
         onChange={(event) => setStop(event.currentTarget.checked)}
       />
       <Group justify="flex-end" mt="lg" gap="sm">
-        <Button variant="default" onClick={onClose}>
+        <Button variant="default" onClick={onClose} data-autofocus>
           Keep things as they are
         </Button>
         <Button
           color="red"
-          data-autofocus
           onClick={() => {
             onClose();
             onCancel(stop);

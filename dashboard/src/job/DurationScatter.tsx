@@ -15,7 +15,7 @@ interface DurationScatterProps {
 }
 
 const HEIGHT = 200;
-const LABELS = 96; // pixels at the right, for the words of the lines
+const LABELS = 120; // pixels at the right, for the words of the lines
 
 /** Each run as a point: when, how long, how it ended. The lines are the typical duration and the 95th percentile. */
 export function DurationScatter({ runs, typical, p95 }: DurationScatterProps) {

@@ -5,7 +5,9 @@ import { rowsOf } from "../list/rowList";
 import { SimpleTable } from "../list/SimpleTable";
 import { Card } from "../parts/Card";
 import { EmptyState } from "../parts/EmptyState";
+import { formatDuration } from "../time/formatDuration";
 import { absoluteTime } from "../time/formatTime";
+import { useNow } from "../time/now";
 import { zoneOf } from "../time/ScheduleWords";
 import { TimeText } from "../time/TimeText";
 import { MY_ZONE } from "../time/zone";
@@ -19,11 +21,20 @@ interface UpcomingTime {
 }
 
 const COLUMNS: Column<UpcomingTime>[] = [
-  { id: "in", header: "When", width: 110, cell: ({ at, zone }) => <TimeText at={at} jobZone={zone} /> },
-  { id: "job", header: "In the job's zone", width: 250, cell: ({ at, zone }) => absoluteTime(new Date(at), zone) },
+  { id: "in", header: "When", width: 130, cell: ({ at }) => <TimeLeft at={at} /> },
+  { id: "job", header: "In the job's zone", width: 250, grows: true, cell: ({ at, zone }) => absoluteTime(new Date(at), zone) },
   { id: "mine", header: `You, ${MY_ZONE}`, width: 250, cell: ({ at }) => absoluteTime(new Date(at), MY_ZONE) },
   { id: "note", header: "Note", width: 200, grows: true, cell: ({ note }) => note },
 ];
+
+const MINUTE = 60; // seconds
+
+/** To the minute: many due times of a list are one day away. */
+function TimeLeft({ at }: { at: string }) {
+  const now = useNow(() => 10_000);
+  const seconds = (Date.parse(at) - now.getTime()) / 1000;
+  return seconds < MINUTE ? <TimeText at={at} due /> : <>in {formatDuration(Math.round(seconds / MINUTE) * MINUTE)}</>;
+}
 
 /** The next 50 due times of a job, with what the clocks and the holidays do to them. */
 export function JobUpcoming({ job }: { job: Job }) {
@@ -34,6 +45,7 @@ export function JobUpcoming({ job }: { job: Job }) {
     enabled: job.execution_id === null,
   });
   const rows = preview.data?.times.map(({ at, note }) => ({ at, note, zone }));
+  const empty = new Set([zone === MY_ZONE && "mine", !rows?.some(({ note }) => note) && "note"]);
   if (job.execution_id !== null) {
     return (
       <Card>
@@ -48,7 +60,7 @@ export function JobUpcoming({ job }: { job: Job }) {
           {words}
         </p>
       ))}
-      <SimpleTable label="Upcoming times" columns={zone === MY_ZONE ? COLUMNS.filter(({ id }) => id !== "mine") : COLUMNS} list={rowsOf({ ...preview, data: rows })} rowId={({ at }) => at} empty={<EmptyState title="It has no due time left" />} />
+      <SimpleTable label="Upcoming times" columns={COLUMNS.filter(({ id }) => !empty.has(id))} list={rowsOf({ ...preview, data: rows })} rowId={({ at }) => at} empty={<EmptyState title="It has no due time left" />} />
     </Card>
   );
 }

@@ -6,6 +6,7 @@ import { request, type Schemas } from "../api/client";
 import { jobTitle } from "../parts/jobTitle";
 import { Problem } from "../parts/Problem";
 import { toast } from "../parts/toast";
+import { runningWords } from "./runningWords";
 import type { Job } from "./useJobActions";
 
 type Purge = Schemas["PurgeView"];
@@ -37,7 +38,7 @@ export default function PurgeJobDialog({ job, onClose }: { job: Job; onClose: ()
       <Switch
         mt="md"
         label="Stop what runs first"
-        description={job.running > 0 ? `${job.running} of it run now. Otherwise the job is not deleted.` : "Nothing of it runs at the moment."}
+        description={job.running > 0 ? `${runningWords(job)} Without this, the job is not deleted yet.` : "Nothing of it runs at the moment."}
         checked={stop}
         onChange={(event) => setStop(event.currentTarget.checked)}
       />

@@ -17,8 +17,12 @@ it("puts earlier runs left and longer ones higher", () => {
   expect(a?.y).toBeGreaterThan(b?.y ?? 100);
 });
 
+const ticks = (shortest: number, longest: number) => scatterOf([run("a", 1, shortest), run("b", 3, longest)], frame).ticks.map(({ value }) => value);
+
 it("has ticks around the durations only", () => {
-  expect(scatterOf([run("a", 1, 0.5), run("b", 3, 40)], frame).ticks.map(({ value }) => value)).toEqual([0.1, 1, 10, 60]);
+  expect(ticks(12, 29)).toEqual([10, 30]);
+  expect(ticks(0.5, 40)).toEqual([0.3, 1, 3, 10, 30, 60]);
+  expect(ticks(0.05, 500)).toEqual([0.1, 1, 10, 60, 600]);
 });
 
 it("leaves out what has not ended", () => {

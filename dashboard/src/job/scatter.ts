@@ -33,6 +33,8 @@ export interface Scatter {
 }
 
 const STEPS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36_000, 86_400, 864_000];
+const FINE_STEPS = [...STEPS, 0.003, 0.03, 0.3, 3, 30, 180, 1800, 10_800].toSorted((one, other) => one - other);
+const MOST_TICKS = 6;
 
 /** The vertical axis is logarithmic: outliers are what one looks for, and they differ by magnitudes. */
 export function scatterOf(runs: readonly ScatterRun[], frame: Frame): Scatter {
@@ -58,14 +60,16 @@ export function scatterOf(runs: readonly ScatterRun[], frame: Frame): Scatter {
     x: frame.left + (frame.width * (at - from)) / (until - from),
     y: yOf(duration),
   }));
-  const ticks = STEPS.filter((value) => value >= low && value <= high).map((value) => ({ value, y: yOf(value) }));
+  const shown = (steps: readonly number[]) => steps.filter((value) => value >= low && value <= high);
+  const fine = shown(FINE_STEPS);
+  const ticks = (fine.length > MOST_TICKS ? shown(STEPS) : fine).map((value) => ({ value, y: yOf(value) }));
   return { points, from, until, ticks, yOf };
 }
 
 function largestBelow(value: number): number {
-  return STEPS.findLast((step) => step <= value) ?? 0.001;
+  return FINE_STEPS.findLast((step) => step <= value) ?? 0.001;
 }
 
 function smallestAbove(value: number): number {
-  return STEPS.find((step) => step > value) ?? 864_000;
+  return FINE_STEPS.find((step) => step > value) ?? 864_000;
 }

@@ -3,6 +3,7 @@ import { NotifyField } from "../notifications/NotifyField";
 import { Card } from "../parts/Card";
 import { errorAt, type FieldErrors } from "./fieldErrors";
 import type { JobDraft } from "./jobDraft";
+import classes from "./JobForm.module.css";
 import { PolicyFields } from "./PolicyFields";
 import { ScheduleField } from "./ScheduleField";
 import { useTasks } from "./useTasks";
@@ -45,7 +46,7 @@ export function JobForm({ draft, onChange, errors, tryOut }: JobFormProps) {
 function AboutFields({ draft, onChange, errors }: JobFormProps) {
   const text = (name: keyof JobDraft) => (event: { currentTarget: { value: string } }) => onChange({ [name]: event.currentTarget.value });
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing={16} verticalSpacing={16}>
+    <SimpleGrid className={classes.aligned ?? ""} cols={{ base: 1, sm: 2, lg: 3 }} spacing={16} verticalSpacing={16}>
       <TextInput label="Owner" description="A team or a person." value={draft.owner} onChange={text("owner")} error={errorAt(errors, "owner")} maxLength={200} />
       <TagsInput label="Tags" description="To find and change jobs together." value={draft.tags} onChange={(tags) => onChange({ tags })} maxTags={50} error={errorAt(errors, "tags")} />
       <TextInput label="Key" description="Your own name for it; only one job has a given key." value={draft.key} onChange={text("key")} error={errorAt(errors, "key")} maxLength={200} />

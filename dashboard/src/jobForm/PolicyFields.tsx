@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { answer, api, type Schemas } from "../api/client";
 import { errorAt, type FieldErrors } from "./fieldErrors";
 import type { JobDraft } from "./jobDraft";
+import classes from "./JobForm.module.css";
 import { BACKOFF, CATCH_UP, ON_WORKER_LOST, OVERLAP, PRIORITY, type PolicyChoice, retryWords } from "./policyWords";
 
 interface PolicyFieldsProps {
@@ -25,7 +26,7 @@ export function PolicyFields({ draft, onChange, errors, task }: PolicyFieldsProp
   const pick = (name: keyof JobDraft) => (value: string) => onChange({ [name]: value });
   const attempts = Number(draft.maxAttempts || defaults.retry?.max_attempts || 4);
   return (
-    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing={16} verticalSpacing={16}>
+    <SimpleGrid className={classes.aligned ?? ""} cols={{ base: 1, sm: 2, lg: 3 }} spacing={16} verticalSpacing={16}>
       <Choice label="When the earlier run has not ended" choices={OVERLAP} value={draft.overlap} onChange={pick("overlap")} error={errorAt(errors, "overlap")} />
       <Choice label="Due times that were missed" choices={CATCH_UP} value={draft.catchUp} onChange={pick("catchUp")} error={errorAt(errors, "catch_up")} />
       {draft.catchUp !== "skip" && (

@@ -15,8 +15,8 @@ const MODES: { value: BuilderMode; label: string }[] = [
 /** `mode` is null while the text is in words of its own. */
 export function ModeChoice({ mode, onChoose }: { mode: BuilderMode | null; onChoose: (mode: BuilderMode) => void }) {
   return (
-    <div className={classes.modes}>
-      <SegmentedControl aria-label="Kind of schedule" data={MODES} value={mode ?? ""} onChange={(value) => onChoose(value as BuilderMode)} />
+    <div>
+      <SegmentedControl aria-label="Kind of schedule" classNames={{ root: classes.wraps ?? "" }} data={MODES} value={mode ?? ""} onChange={(value) => onChoose(value as BuilderMode)} />
     </div>
   );
 }

@@ -31,7 +31,7 @@ export function WhatFields({ draft, onChange, errors, tasks }: WhatFieldsProps) 
         w="fit-content"
         maw="100%"
         data={[
-          { value: "task", label: "A task of a worker" },
+          { value: "task", label: "A task" },
           { value: "http", label: "An HTTP call" },
           { value: "command", label: "A command" },
         ]}

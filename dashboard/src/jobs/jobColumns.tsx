@@ -15,13 +15,13 @@ import { OutcomeStrip } from "./OutcomeStrip";
 export type Job = Schemas["JobView"];
 
 export const JOB_COLUMNS: Column<Job>[] = [
-  { id: "name", header: "Name", width: 200, grows: true, always: true, cell: (job) => <Name job={job} /> },
+  { id: "name", header: "Name", width: 220, grows: true, always: true, cell: (job) => <Name job={job} /> },
   { id: "status", header: "Status", width: 98, cell: ({ status }) => <JobBadge status={status} /> },
-  { id: "health", header: "Health", width: 142, sort: "health", cell: (job) => <HealthBadge health={job.health} failures={job.failures_in_a_row} /> },
+  { id: "health", header: "Health", width: 126, sort: "health", cell: (job) => <HealthBadge health={job.health} failures={job.failures_in_a_row} /> },
   { id: "strip", header: "Last 30 runs", width: 170, cell: ({ recent_runs }) => <OutcomeStrip runs={recent_runs} /> },
   { id: "schedule", header: "Schedule", width: 166, grows: true, cell: (job) => <Schedule job={job} /> },
-  { id: "next", header: "Next run", width: 122, sort: "next_run_at", cell: (job) => <TimeText at={job.next_run_at} jobZone={zoneOf(job.schedule)} /> },
-  { id: "last", header: "Last run", width: 124, cell: (job) => <LastRun job={job} /> },
+  { id: "next", header: "Next run", width: 116, sort: "next_run_at", cell: (job) => <TimeText at={job.next_run_at} jobZone={zoneOf(job.schedule)} /> },
+  { id: "last", header: "Last run", width: 116, cell: (job) => <LastRun job={job} /> },
   { id: "queue", header: "Queue", width: 104, cell: ({ queue }) => <Link to="/queues" search={{ queue }}>{queue}</Link> },
   { id: "task", header: "Task", width: 160, extra: true, cell: ({ task, http, command }) => task ?? http?.url ?? command?.join(" ") },
   { id: "priority", header: "Priority", width: 90, extra: true, cell: ({ priority }) => priority },

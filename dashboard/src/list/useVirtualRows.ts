@@ -4,7 +4,7 @@ import type { RowList } from "./rowList";
 
 const ROW_HEIGHT = 36;
 const SMALLEST = 280; // pixels of a table that scrolls by itself
-const BELOW = 16; // pixels kept free under it
+const BELOW = 21; // pixels kept free under it: the border of the table and the end of the page
 const AHEAD = 25; // rows before the end at which the next page is asked for
 
 export interface VirtualRows {

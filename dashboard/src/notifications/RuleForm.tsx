@@ -100,7 +100,7 @@ function NewsFields({ draft, onChange, errors }: RuleFormProps) {
         {others.some(({ word }) => word === "dead_letters") && draft.on.includes("dead_letters") && (
           <TextInput
             label="Dead letters above"
-            description="So many are not told of."
+            description="Up to this number, nobody is told."
             inputMode="numeric"
             value={draft.deadLettersAbove}
             onChange={(event) => onChange({ deadLettersAbove: event.currentTarget.value })}
@@ -110,7 +110,7 @@ function NewsFields({ draft, onChange, errors }: RuleFormProps) {
         {others.some(({ word }) => word === "queue_stuck") && draft.on.includes("queue_stuck") && (
           <TextInput
             label="Stuck after"
-            description="For so long nothing must have started."
+            description="Nothing of it has started for this long."
             value={draft.stuckAfter}
             onChange={(event) => onChange({ stuckAfter: event.currentTarget.value })}
             error={errorAt(errors, "stuck_after")}

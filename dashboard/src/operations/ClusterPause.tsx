@@ -47,7 +47,7 @@ export function PauseCluster() {
   };
   return (
     <Button size="compact-xs" variant="default" loading={pausing.isPending} onClick={() => void ask()}>
-      Pause
+      Pause the cluster
     </Button>
   );
 }
@@ -67,7 +67,7 @@ export function PausedCluster({ cluster }: { cluster: Schemas["ClusterView"] }) 
           ["Since", paused && <TimeText key="since" at={paused.at} />],
           ["By", paused?.by],
           ["Why", paused?.reason],
-          ["Restored with data until", restored && <TimeText key="until" at={restored.data_until} />],
+          ...(restored ? ([["Restored with data until", <TimeText key="until" at={restored.data_until} />]] as const) : []),
         ]}
       />
       <Answer query={report}>{(data) => <ResumeForm report={data} />}</Answer>
@@ -98,12 +98,12 @@ function ResumeForm({ report }: { report: Report }) {
       }}
     >
       <Group align="flex-end" mt="md">
-        <Select label={`${count(report.missed_jobs)} recurring jobs were due meanwhile`} description={named(report.missed)} data={MISSED} value={missed} onChange={(value) => setMissed((value as Choices["missed"] | null) ?? "catch_up")} allowDeselect={false} miw={300} />
-        <Select label={`${count(report.interrupted_executions)} executions were interrupted`} description={named(report.interrupted)} data={RUNNING} value={running} onChange={(value) => setRunning((value as Choices["running"] | null) ?? "on_worker_lost")} allowDeselect={false} miw={300} />
-        <Select label={`${count(report.overdue_executions)} executions are overdue`} description={named(report.overdue)} data={OVERDUE} value={overdue} onChange={(value) => setOverdue((value as Choices["overdue"] | null) ?? "run")} allowDeselect={false} miw={300} />
+        <Select label={`${count(report.missed_jobs, "recurring job was", "recurring jobs were")} due meanwhile`} description={named(report.missed)} data={MISSED} value={missed} onChange={(value) => setMissed((value as Choices["missed"] | null) ?? "catch_up")} allowDeselect={false} miw={300} />
+        <Select label={`${count(report.interrupted_executions, "execution was", "executions were")} interrupted`} description={named(report.interrupted)} data={RUNNING} value={running} onChange={(value) => setRunning((value as Choices["running"] | null) ?? "on_worker_lost")} allowDeselect={false} miw={300} />
+        <Select label={`${count(report.overdue_executions, "execution is", "executions are")} overdue`} description={named(report.overdue)} data={OVERDUE} value={overdue} onChange={(value) => setOverdue((value as Choices["overdue"] | null) ?? "run")} allowDeselect={false} miw={300} />
       </Group>
       <Text c="dimmed" mt="sm">
-        `tickwork cluster report` lists them. Jobs can be paused, cancelled or changed one by one before.
+        <code>tickwork cluster report</code> lists them. Jobs can be paused, cancelled or changed one by one before.
       </Text>
       <Group mt="md">
         <Button type="submit" loading={resuming.isPending}>
@@ -114,8 +114,8 @@ function ResumeForm({ report }: { report: Report }) {
   );
 }
 
-function count(number: number): string {
-  return number >= MOST_COUNTED ? `${number.toLocaleString("en")} or more` : number.toLocaleString("en");
+function count(number: number, one: string, many: string): string {
+  return `${number.toLocaleString("en")}${number >= MOST_COUNTED ? " or more" : ""} ${number === 1 ? one : many}`;
 }
 
 function named(items: readonly { name: string | null; task: string }[]): string {

@@ -79,7 +79,7 @@ function RetireTask({ name, onClose }: { name: string; onClose: () => void }) {
     <Modal opened onClose={onClose} title={`Retire the task ${name}`} closeButtonProps={{ "aria-label": "Close" }}>
       <TextInput
         label="Use instead"
-        description="New jobs of the task are refused with this name."
+        description="Whoever creates a job of the task is told to use this one."
         value={replacement}
         onChange={(event) => setReplacement(event.currentTarget.value)}
         maxLength={200}

@@ -5,6 +5,7 @@ import { useMay, useMe } from "../api/session";
 import { Card } from "../parts/Card";
 import { StateIcon } from "../parts/StateIcon";
 import { BREAKER_LOOKS, CHANNEL_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, lookOf, PING_LOOKS, type StateLook, WORKER_LOOKS } from "../parts/states";
+import { Duration } from "../time/Duration";
 import { formatDuration } from "../time/formatDuration";
 import { TimeText } from "../time/TimeText";
 import { type Concern, concernsOf } from "./attention";
@@ -105,7 +106,7 @@ function Words({ concern }: { concern: Concern }) {
     case "breaker":
       return (
         <Line head={<Link to="/breakers" search={{ q: concern.destination }}>{concern.destination}</Link>} detail={concern.reason}>
-          is not called since <TimeText at={concern.at} />, {many(concern.waiting, "execution")} {concern.waiting === 1 ? "waits" : "wait"}
+          has not been called for <Duration from={concern.at} />, {many(concern.waiting, "execution")} {concern.waiting === 1 ? "waits" : "wait"}
         </Line>
       );
     case "queue":
@@ -118,21 +119,21 @@ function Words({ concern }: { concern: Concern }) {
     case "channel":
       return (
         <Line head={<Link to="/channels/$name" params={{ name: concern.name }}>Channel {concern.name}</Link>} detail={concern.error}>
-          does not receive its notifications{concern.at ? <>, the last <TimeText at={concern.at} /></> : null}
-          {concern.undelivered > 0 && `; ${concern.undelivered.toLocaleString("en")} ${concern.undelivered === 1 ? "waits" : "wait"}`}
+          does not receive its notifications{concern.at ? <>: the last one arrived <TimeText at={concern.at} /></> : null}
+          {concern.undelivered > 0 && `, ${concern.undelivered.toLocaleString("en")} ${concern.undelivered === 1 ? "waits" : "wait"}`}
         </Line>
       );
     case "ping":
       return (
         <Line head={<Link to="/pings/$name" params={{ name: concern.name }}>Ping {concern.name}</Link>}>
           {concern.status === "missing" ? "stays away" : "fails"}
-          {concern.failures > 1 && `, ${concern.failures.toLocaleString("en")} times in a row`}, since <TimeText at={concern.at} />
+          {concern.failures > 1 && `, ${concern.failures.toLocaleString("en")} times in a row`}, for <Duration from={concern.at} />
         </Line>
       );
     case "worker":
       return (
         <Line head={<Link to="/workers" search={{ worker: concern.id }}>Worker {concern.name}</Link>}>
-          has been silent since <TimeText at={concern.at} /> and holds {many(concern.holding, "execution")}
+          has been silent for <Duration from={concern.at} /> and holds {concern.holding > 0 ? many(concern.holding, "execution") : "no execution"}
         </Line>
       );
     case "node":

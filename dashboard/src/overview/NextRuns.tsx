@@ -11,7 +11,7 @@ import { overviewQuery } from "./overviewQueries";
 import type { NextRun } from "./overviewTypes";
 
 const COLUMNS: Column<NextRun>[] = [
-  { id: "at", header: "Due", width: 92, cell: ({ at }) => <TimeText at={at} /> },
+  { id: "at", header: "Due", width: 92, cell: ({ at }) => <TimeText at={at} due /> },
   { id: "job", header: "Job", width: 160, grows: true, cell: ({ job_id, ...job }) => <JobLink job={{ id: job_id, name: jobTitle({ ...job, id: job_id }) }} /> },
   { id: "queue", header: "Queue", width: 96, cell: ({ queue }) => queue },
 ];

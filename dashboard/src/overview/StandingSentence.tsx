@@ -43,7 +43,7 @@ export function StandingSentence({ overview }: { overview: Overview | undefined 
       </span>{" "}
       {next && (
         <span>
-          Next: <Link to="/jobs/$id" params={{ id: next.job_id }}>{jobTitle({ ...next, id: next.job_id })}</Link> <TimeText at={next.at} />.
+          Next: <Link to="/jobs/$id" params={{ id: next.job_id }}>{jobTitle({ ...next, id: next.job_id })}</Link> <TimeText at={next.at} due />.
         </span>
       )}
     </p>

@@ -53,7 +53,7 @@ export default function BreakersPage() {
         columns={may ? COLUMNS_WITH_ACTIONS : COLUMNS}
         list={list}
         rowId={rowId}
-        empty={<EmptyState title="Every destination answers" text="When a destination of HTTP jobs keeps failing, its breaker opens: calls wait until it works again." />}
+        empty={<EmptyState title="Every destination answers" text="When a destination of HTTP jobs keeps failing, its breaker opens: calls wait until it works again." command="tickwork breaker list" />}
       />
     </>
   );

@@ -32,6 +32,8 @@ const FIELDS: FilterField[] = [
   { name: "tag", kind: "text", label: "Tag", width: 110 },
 ];
 
+const SENTENCES = { month: "hour by hour. Choose an hour to see its minutes.", year: "day by day. Choose a day to see its month." };
+
 export default function CalendarPage() {
   const [search, change] = useFilters();
   const zone = useZone();
@@ -61,7 +63,7 @@ export default function CalendarPage() {
   const inHour = chosen !== null && scale === "month" ? cells.find((cell) => cell.from <= chosen && chosen < cell.until) : undefined;
   return (
     <>
-      <PageHeader title="Calendar" sentence="What ran, what failed and what is due, hour by hour. Choose an hour to see its minutes." />
+      <PageHeader title="Calendar" sentence={`What ran, what failed and what is due, ${SENTENCES[scale]}`} />
       <FilterBar fields={FIELDS} value={search} onChange={change}>
         <SegmentedControl
           aria-label="Scale"
@@ -89,7 +91,7 @@ export default function CalendarPage() {
           <Button variant="default" onClick={() => change({ from: undefined, at: undefined })}>
             {scale === "year" ? "This year" : "This month"}
           </Button>
-          <span className={classes.zone}>Hours of {zone}</span>
+          <span className={classes.zone}>{scale === "year" ? "Days" : "Hours"} of {zone}</span>
           <Legend />
         </div>
         {isLoading ? (

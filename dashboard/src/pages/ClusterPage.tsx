@@ -99,9 +99,9 @@ function DatabaseFacts({ cluster }: { cluster: Schemas["ClusterView"] }) {
         ["Schema", `version ${cluster.schema_version}`],
         ["Partitions until", <TimeText key="partitions" at={cluster.partitions_until} />],
         ["Time zone data", cluster.zone_data],
-        ["Read replica", replica ? (replica.usable ? "answers lists" : `is not used: it ${replica.problem}`) : null],
-        ["Last failover", last ? <Failover key="failover" failover={last} /> : null],
-        ["Backed up", cluster.backed_up_at ? <TimeText key="backup" at={cluster.backed_up_at} /> : null],
+        ["Read replica", replica ? (replica.usable ? "answers lists" : `is not used: it ${replica.problem}`) : "none"],
+        ["Last failover", last ? <Failover key="failover" failover={last} /> : "none seen"],
+        ["Backed up", cluster.backed_up_at ? <TimeText key="backup" at={cluster.backed_up_at} /> : "never, as far as is known"],
         ["Free disk", disk ? `${formatBytes(disk.free_bytes)} of ${formatBytes(disk.size_bytes)}` : null],
       ]}
     />

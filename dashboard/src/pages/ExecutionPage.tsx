@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { answer, api, type Schemas } from "../api/client";
 import { lineOf } from "../jobForm/commandWords";
 import { Answer } from "../parts/Answer";
@@ -91,7 +91,7 @@ function ShownExecution({ execution }: { execution: Execution }) {
         </Card>
       )}
       <Card>
-        <ExecutionFacts execution={execution} job={job.data} attempt={tries.at(-1)} />
+        <ExecutionFacts execution={execution} job={job.data} attempts={tries} />
         {execution.status === "running" && progress && <ProgressBar fraction={progress.fraction} message={progress.message} />}
       </Card>
       {wasDue(execution) && (
@@ -128,23 +128,27 @@ function wasDue(execution: Execution): boolean {
   return execution.waiting_for !== "due" && execution.status !== "skipped";
 }
 
-function ExecutionFacts({ execution, job, attempt }: { execution: Execution; job: Job | undefined; attempt: Schemas["AttemptView"] | undefined }) {
+function ExecutionFacts({ execution, job, attempts }: { execution: Execution; job: Job | undefined; attempts: readonly Schemas["AttemptView"][] }) {
   const zone = job && zoneOf(job.schedule);
+  const attempt = attempts.at(-1);
+  const firstStart = attempts[0]?.started_at ?? execution.started_at;
+  const worker = attempt?.worker_name ?? execution.worker;
+  const isReported = execution.status === "running" && !worker && job?.http?.completion === "callback";
   const used = usageWords(attempt);
   return (
     <Facts
       roomy
       facts={[
         ["Job", <JobLink key="job" job={{ id: execution.job_id, name: job?.name ?? null, key: job?.key ?? null }} />],
-        job?.command ? ["Command", <code key="command">{lineOf(job.command)}</code>] : ["Task", execution.task],
-        ["Queue", job?.queue],
+        job?.command ? ["Command", <code key="command">{lineOf(job.command)}</code>] : ["Task", <Link key="task" to="/jobs" search={{ task: execution.task }}>{execution.task}</Link>],
+        ["Queue", job && <Link key="queue" to="/queues" search={{ queue: job.queue }}>{job.queue}</Link>],
         ["Triggered by", TRIGGERS[execution.trigger] ?? execution.trigger],
         ["Scheduled for", <TimeText key="scheduled" at={execution.scheduled_for} jobZone={zone} absolute />],
         ["Started", <TimeText key="started" at={execution.started_at} jobZone={zone} missing="not yet" />],
-        ["Start delay", execution.started_at ? <Duration key="delay" from={execution.scheduled_for} until={execution.started_at} /> : null],
+        ["Start delay", firstStart ? <Duration key="delay" from={execution.scheduled_for} until={firstStart} /> : null],
         ["Ran for", <Duration key="duration" from={execution.started_at} until={execution.finished_at} />],
         ["Attempt", `${execution.attempt} of ${execution.max_attempts}`],
-        ["Worker", attempt?.worker_name ?? execution.worker],
+        ["Worker", isReported ? "none: the target reports when it is done" : worker],
         ...(used ? ([["Used", used]] as const) : []),
       ]}
     />

@@ -104,7 +104,7 @@ function useExecutionCount(filters: Filters): { value: number; words: string } |
 
 function NoExecutions({ filtered, searchedUntil }: { filtered: boolean; searchedUntil: string | null }) {
   if (filtered && searchedUntil) {
-    return <EmptyState title="None found so far" text={`Everything due since ${new Date(searchedUntil).toLocaleString()} was looked at. Narrow the time with Due, or add a filter.`} />;
+    return <EmptyState title="None found so far" text={<>Everything due since <TimeText at={searchedUntil} absolute /> was looked at. Narrow the time with Due, or add a filter.</>} />;
   }
   if (filtered) return <EmptyState title="No execution matches" text="Take a filter away, or look further back." />;
   return <EmptyState title="No executions yet" text="Each run of a job shows here. Run one now:" command="tickwork job run JOB" />;

@@ -70,7 +70,7 @@ function Sentence({ ping }: { ping: Ping }) {
           {". Expected "}
           <TimeText at={ping.expected_at} jobZone={zone} />
           {", missing "}
-          <TimeText at={ping.missing_at} jobZone={zone} />.
+          <Duration seconds={ping.grace} /> later.
         </>
       ) : (
         ". Not expected any more."

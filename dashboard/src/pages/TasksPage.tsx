@@ -22,23 +22,23 @@ const FIELDS: FilterField[] = [
 ];
 
 const COLUMNS: Column<TaskView>[] = [
-  { id: "name", header: "Task", width: 220, grows: true, always: true, cell: ({ name }) => <Link to="/jobs" search={{ task: name }}>{name}</Link> },
-  { id: "state", header: "State", width: 210, cell: (task) => <StateBadge look={lookOf(TASK_LOOKS, task.state)} detail={detailOf(task)} /> },
+  { id: "name", header: "Task", width: 190, grows: true, always: true, cell: ({ name }) => <Link to="/jobs" search={{ task: name }}>{name}</Link> },
+  { id: "state", header: "State", width: 190, cell: (task) => <StateBadge look={lookOf(TASK_LOOKS, task.state)} detail={detailOf(task)} /> },
   {
     id: "workers",
     header: "Workers",
-    width: 90,
+    width: 84,
     align: "right",
     cell: ({ name, workers }) => (workers.length > 0 ? <Link to="/workers" search={{ task: name }}>{workers.length}</Link> : "none"),
   },
-  { id: "parameters", header: "Parameters", width: 200, cell: ({ parameters }) => parameterNames(parameters) },
-  { id: "description", header: "Description", width: 240, grows: true, cell: ({ description }) => description ?? "" },
-  { id: "offered", header: "Offered", width: 110, cell: ({ offered_at }) => (offered_at ? <TimeText at={offered_at} /> : "not yet") },
+  { id: "parameters", header: "Parameters", width: 130, cell: ({ parameters }) => parameterNames(parameters) },
+  { id: "description", header: "Description", width: 220, grows: true, cell: ({ description }) => description ?? "" },
+  { id: "offered", header: "Offered", width: 104, cell: ({ offered_at }) => (offered_at ? <TimeText at={offered_at} /> : "not yet") },
 ];
 
 const COLUMNS_WITH_ACTIONS: Column<TaskView>[] = [
   ...COLUMNS,
-  { id: "actions", header: "", width: 160, always: true, cell: (task) => <TaskActions task={task} /> },
+  { id: "actions", header: "", width: 168, always: true, cell: (task) => <TaskActions task={task} /> },
 ];
 
 /** Who disabled it and why, or what to use instead. */

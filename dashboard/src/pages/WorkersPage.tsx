@@ -18,15 +18,15 @@ import { isFiltered, WORKER_FIELDS, workerQuery } from "../workers/workerFilters
 type WorkerView = Schemas["WorkerView"];
 
 const COLUMNS: Column<WorkerView>[] = [
-  { id: "name", header: "Worker", width: 200, grows: true, always: true, cell: ({ id, name }) => <Link to="/executions" search={{ worker: id }}>{name}</Link> },
-  { id: "status", header: "Status", width: 120, cell: (worker) => <WorkerBadge status={statusOf(worker)} /> },
-  { id: "slots", header: "Slots in use", width: 190, cell: ({ holding, slots }) => <SlotCells holding={holding} slots={slots} /> },
-  { id: "load", header: "Load", width: 230, cell: ({ load }) => loadWords(load) },
-  { id: "host", header: "Host", width: 160, cell: ({ host }) => host || "–" },
-  { id: "version", header: "Version", width: 90, cell: ({ version }) => version || "–" },
-  { id: "queues", header: "Queues", width: 140, cell: ({ queues }) => queues.join(", ") || "all" },
-  { id: "tasks", header: "Tasks", width: 80, align: "right", cell: ({ tasks }) => tasks.length },
-  { id: "heartbeat", header: "Heartbeat", width: 110, cell: ({ heartbeat_at }) => <TimeText at={heartbeat_at} /> },
+  { id: "name", header: "Worker", width: 150, grows: true, always: true, cell: ({ id, name }) => <Link to="/executions" search={{ worker: id }}>{name}</Link> },
+  { id: "status", header: "Status", width: 100, cell: (worker) => <WorkerBadge status={statusOf(worker)} /> },
+  { id: "slots", header: "Slots in use", width: 176, cell: ({ holding, slots }) => <SlotCells holding={holding} slots={slots} /> },
+  { id: "load", header: "Load", width: 196, cell: ({ load }) => <span data-tip={loadWords(load)}>{loadWords(load)}</span> },
+  { id: "host", header: "Host", width: 110, grows: true, cell: ({ host }) => host || "–" },
+  { id: "version", header: "Version", width: 80, cell: ({ version }) => version || "–" },
+  { id: "queues", header: "Queues", width: 110, grows: true, cell: ({ queues }) => queues.join(", ") || "all" },
+  { id: "tasks", header: "Tasks", width: 64, align: "right", cell: ({ tasks }) => tasks.length },
+  { id: "heartbeat", header: "Heartbeat", width: 100, cell: ({ heartbeat_at }) => <TimeText at={heartbeat_at} /> },
 ];
 
 const SILENT_AFTER = 9_000; // milliseconds: three heartbeats
@@ -48,7 +48,7 @@ const PROCESS: Column<WorkerView> = { id: "process", header: "Uses itself", widt
 const COLUMNS_WITH_LABELS = [...COLUMNS, COMMANDS, LABELS, PROCESS];
 const COLUMNS_WITH_ACTIONS: Column<WorkerView>[] = [
   ...COLUMNS_WITH_LABELS,
-  { id: "actions", header: "", width: 90, always: true, cell: (worker) => worker.status === "online" && <DrainWorker worker={worker} /> },
+  { id: "actions", header: "", width: 84, always: true, cell: (worker) => worker.status === "online" && <DrainWorker worker={worker} /> },
 ];
 
 const rowId = ({ id }: WorkerView) => id;

@@ -57,7 +57,7 @@ function options(
     width: element.clientWidth,
     height,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0], // room for half of the last word
     cursor: {
       drag: { x: Boolean(onRange), y: false, setScale: false },
       ...(group ? { sync: { key: group } } : {}),

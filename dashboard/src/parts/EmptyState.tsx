@@ -3,7 +3,7 @@ import classes from "./EmptyState.module.css";
 
 export interface EmptyStateProps {
   /** "No jobs yet" */
-  title: string;
+  title: React.ReactNode;
   /** What would be here, and how it gets here. */
   text?: React.ReactNode;
   /** The command that fills it. */
@@ -15,7 +15,7 @@ export interface EmptyStateProps {
 export function EmptyState({ title, text, command, action }: EmptyStateProps) {
   return (
     <div className={classes.empty}>
-      <p className={classes.title}>{title}</p>
+      <div className={classes.title}>{title}</div>
       {text && <p className={classes.text}>{text}</p>}
       {command && <CodeBlock code={command} what="the command" />}
       {action}

@@ -20,7 +20,11 @@ export function StateBadge({ look, detail }: { look: StateLook; detail?: string 
     <span className={classes.badge}>
       <StateIcon look={look} />
       <span>{look.word}</span>
-      {detail && <span className={classes.detail}>{detail}</span>}
+      {detail && (
+        <span className={classes.detail} title={detail}>
+          {detail}
+        </span>
+      )}
     </span>
   );
 }

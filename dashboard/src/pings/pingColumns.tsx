@@ -15,7 +15,7 @@ export const PING_COLUMNS: Column<Ping>[] = [
   {
     id: "name",
     header: "Ping",
-    width: 180,
+    width: 150,
     grows: true,
     always: true,
     cell: ({ name }) => (
@@ -26,9 +26,9 @@ export const PING_COLUMNS: Column<Ping>[] = [
   },
   { id: "status", header: "State", width: 160, cell: (ping) => <PingBadge status={ping.status} failures={ping.failures_in_a_row} /> },
   { id: "strip", header: "Last 30 runs", width: 176, cell: ({ recent_runs }) => <OutcomeStrip runs={stripOf(recent_runs)} /> },
-  { id: "schedule", header: "Expected", width: 220, grows: true, cell: (ping) => <ScheduleWords words={ping.schedule_words} schedule={ping.schedule} /> },
-  { id: "next", header: "Next", width: 120, cell: (ping) => <TimeText at={ping.expected_at} jobZone={zoneOf(ping.schedule)} /> },
-  { id: "grace", header: "Grace", width: 104, align: "right", cell: ({ grace }) => <Duration seconds={grace} /> },
+  { id: "schedule", header: "Expected", width: 250, grows: true, cell: (ping) => <ScheduleWords words={ping.schedule_words} schedule={ping.schedule} /> },
+  { id: "next", header: "Next", width: 138, cell: (ping) => <TimeText at={ping.expected_at} jobZone={zoneOf(ping.schedule)} /> },
+  { id: "grace", header: "Grace", width: 80, align: "right", cell: ({ grace }) => <Duration seconds={grace} /> },
   { id: "heard", header: "Last success", width: 112, cell: (ping) => <TimeText at={ping.last_success_at} jobZone={zoneOf(ping.schedule)} /> },
   { id: "running", header: "Running since", width: 112, extra: true, cell: ({ started_at }) => <TimeText at={started_at} /> },
   { id: "description", header: "Description", width: 220, grows: true, extra: true, cell: ({ description }) => description ?? "–" },

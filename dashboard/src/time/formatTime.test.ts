@@ -6,6 +6,9 @@ const after = (seconds: number) => new Date(now.getTime() + seconds * 1000);
 
 test("near times are told by their distance", () => {
   expect(relativeTime(now, now, "UTC")).toBe("now");
+  expect(relativeTime(after(-9), now, "UTC", 10)).toBe("now");
+  expect(relativeTime(after(-10), now, "UTC", 10)).toBe("10 s ago");
+  expect(relativeTime(after(9), now, "UTC", 10)).toBe("in 9 s");
   expect(relativeTime(after(59), now, "UTC")).toBe("in 59 s");
   expect(relativeTime(after(-4 * 60 - 30), now, "UTC")).toBe("4 min ago");
   expect(relativeTime(after(-3 * 3600), now, "UTC")).toBe("3 h ago");

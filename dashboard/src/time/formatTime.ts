@@ -45,11 +45,12 @@ export function zoneName(at: Date, zone: string): string {
   return part?.value ?? zone;
 }
 
-/** "now", "in 4 min", "3 h ago"; beyond a week the date itself, which says more. */
-export function relativeTime(at: Date, now: Date, zone: string): string {
+/** "now", "in 4 min", "3 h ago"; beyond a week the date itself, which says more. `grace`: so many seconds after the time it
+ * still is now. */
+export function relativeTime(at: Date, now: Date, zone: string, grace = 0): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   const size = Math.abs(seconds);
-  if (size < 1) return "now";
+  if (size < 1 || (seconds < 0 && size < grace)) return "now";
   if (size >= WEEK) return shortTime(at, zone, now);
   const words = roughly(size);
   return seconds > 0 ? `in ${words}` : `${words} ago`;

@@ -8,6 +8,7 @@ from tickwork import App, Context, NoRetry
 
 app = App()
 _chance = random.Random()  # noqa: S311 (nothing secret)
+_EPOCHS = 30  # of the model that is trained: four minutes
 
 
 class GatewayTimeout(Exception):
@@ -116,10 +117,23 @@ async def scan_for_fraud(*, ctx: Context) -> dict[str, int]:
 
 @app.task(name="ml.train_recommendations", queue="ml", timeout="2h")
 async def train_recommendations(model: str, *, ctx: Context) -> dict[str, Any]:
-    """Train the model of what customers may like. It takes long."""
-    ctx.log.info("training", model=model)
-    await _work(ctx, "epochs", 30, 240)
-    return {"model": model, "accuracy": round(_chance.uniform(0.81, 0.86), 3)}
+    """Train the model of what customers may like. It takes long, so it keeps checkpoints."""
+    orders = await ctx.step("read the orders", _read_orders)
+    ctx.log.info("training", model=model, orders=orders)
+    first = (ctx.state or {"epoch": 0})["epoch"] + 1
+    accuracy = 0.0
+    for epoch in range(first, _EPOCHS + 1):
+        await asyncio.sleep(_chance.uniform(5, 11))
+        accuracy = round(0.85 - 0.4 / (epoch + 1), 3)
+        ctx.progress(epoch / _EPOCHS, f"epoch {epoch} of {_EPOCHS}")
+        ctx.log.info("epoch done", epoch=epoch, of=_EPOCHS, accuracy=accuracy)
+        await ctx.checkpoint({"epoch": epoch, "accuracy": accuracy})
+    return {"model": model, "accuracy": accuracy}
+
+
+async def _read_orders() -> int:
+    await asyncio.sleep(2)
+    return _chance.randint(40_000, 50_000)
 
 
 @app.task(name="search.reindex", queue="ml", timeout="30m")

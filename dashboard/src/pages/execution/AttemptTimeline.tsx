@@ -31,11 +31,11 @@ export function AttemptTimeline({ execution, attempts, jobZone }: AttemptTimelin
           <li key={row.attempt} className={classes.row}>
             <span className={classes.number}>Attempt {row.attempt}</span>
             <div className={classes.track}>
-              {axis.filter((each) => each.folded).map((each) => (
-                <span key={each.from} className={classes.fold} style={span(each, axis)} data-tip={`${formatDuration((each.until - each.from) / 1000)} are folded here`} />
-              ))}
               {row.segments.map((segment) => (
                 <Bar key={segment.kind} segment={segment} axis={axis} />
+              ))}
+              {axis.filter((each) => each.folded).map((each) => (
+                <span key={each.from} className={classes.fold} style={span(each, axis)} data-tip={`${formatDuration((each.until - each.from) / 1000)} are folded here`} />
               ))}
               <RowLabel row={row} axis={axis} now={now.getTime()} />
             </div>

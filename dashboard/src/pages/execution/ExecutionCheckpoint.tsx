@@ -40,7 +40,7 @@ export function ExecutionCheckpoint({ execution, jobZone }: { execution: Schemas
       {state_attempt !== null && (
         <>
           <h3 className={classes.heading}>
-            State, stored by attempt {state_attempt} <TimeText at={state_at} jobZone={jobZone} />
+            State, stored by attempt {state_attempt}, <TimeText at={state_at} jobZone={jobZone} />
           </h3>
           <JsonBlock value={state} what="the state" maxHeight={200} />
         </>

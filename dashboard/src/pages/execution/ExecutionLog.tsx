@@ -61,7 +61,7 @@ export function ExecutionLog({ id, log, attempts, jobZone }: ExecutionLogProps) 
     >
       {lines.length > 0 ? <Lines lines={lines} isLive={log.status === "live"} jobZone={jobZone} /> : <p className={classes.none}>{emptyWords(log, isFiltered)}</p>}
       <p className={classes.foot}>
-        {isFiltered ? `${lines.length.toLocaleString()} of ${log.lines.length.toLocaleString()} lines` : `${log.lines.length.toLocaleString()} lines`}
+        {isFiltered ? `${lines.length.toLocaleString()} of ${log.lines.length.toLocaleString()} lines` : `${log.lines.length.toLocaleString()} ${log.lines.length === 1 ? "line" : "lines"}`}
         {log.status === "live" && " · following"}
         {log.status === "broken" && " · the connection was lost; trying again"}
         {log.isCut && " · only the latest 100,000 are shown"}

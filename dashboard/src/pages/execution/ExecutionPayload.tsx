@@ -20,7 +20,7 @@ export function ExecutionPayload({ input }: { input: Schemas["ExecutionInput"] }
           )}
         </p>
       )}
-      {input.is_kept && <JsonBlock value={input.payload} what="the payload" />}
+      {input.is_kept && (input.payload === null ? "It has none." : <JsonBlock value={input.payload} what="the payload" />)}
     </Card>
   );
 }

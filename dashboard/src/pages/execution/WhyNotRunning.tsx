@@ -32,7 +32,7 @@ export function WhyNotRunning({ id }: { id: string }) {
             Expected to start <TimeText at={expected} />.
           </>
         ) : (
-          unknown && `When it starts cannot be predicted: ${unknown}.`
+          unknown && `It starts ${unknown}.`
         )}
       </p>
     </Card>

@@ -31,7 +31,7 @@ export interface Stretch {
 const OUTCOME_LOOKS: Record<string, StateLook> = {
   completed: EXECUTION_LOOKS.completed,
   failed: EXECUTION_LOOKS.failed,
-  lost: { ...EXECUTION_LOOKS.failed, word: "Worker lost", pattern: "hatched" },
+  lost: { ...EXECUTION_LOOKS.failed, word: "Lost", pattern: "hatched" },
   cancelled: EXECUTION_LOOKS.cancelled,
   snoozed: { ...WAITING_LOOKS.retry, word: "Snoozed" },
   returned: { ...EXECUTION_LOOKS.skipped, word: "Returned by the worker" },

@@ -108,6 +108,12 @@ class _Words:
         reason = self.text("reason")
         return f": {reason}" if reason else ""
 
+    @property
+    def on_its_host(self) -> str:
+        """A worker need not say where it runs."""
+        host = self.text("host")
+        return f" on {host}" if host else ""
+
     def text(self, name: str) -> str:
         value = self.fact.detail.get(name)
         return "" if value is None else str(value)
@@ -160,7 +166,7 @@ _TITLES: dict[str, Callable[[_Words], str]] = {
     ),
     EventKind.BREAKER_OPENED: lambda say: f"Calls to {say.text('destination')} wait{say.because}",
     EventKind.BREAKER_CLOSED: lambda say: f"Calls to {say.text('destination')} go on",
-    EventKind.WORKER_LOST: lambda say: f"The worker {say.text('name')} on {say.text('host')} was lost",
+    EventKind.WORKER_LOST: lambda say: f"The worker {say.text('name')}{say.on_its_host} was lost",
     EventKind.QUEUE_STUCK: lambda say: (
         f"The queue {say.text('queue')} is stuck: nothing of it has started for {say.number('for'):,.0f} s"
     ),
