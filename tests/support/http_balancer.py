@@ -15,7 +15,7 @@ from support.waiting import eventually
 
 PROGRAM = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
 _SHIPPED = ROOT / "deploy" / "haproxy" / "tickwork-http.cfg"
-_START_WITHIN = 20.0
+_START_WITHIN = 60.0
 
 
 class HttpBalancer:
