@@ -15,7 +15,7 @@ NODE = PATH="$(NODE_HOME)/bin:$$PATH" node
 NPM = $(NODE) $(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js
 
 .DEFAULT_GOAL := help
-.PHONY: help up dashboard test lint types layers unit vitest pytest pictures stock chaos failover simulate bench peers schema openapi contract lock docs dist clean
+.PHONY: help up dashboard test lint types layers unit vitest pytest pictures stock chaos failover simulate bench peers schema freeze openapi contract lock docs dist clean
 
 # A heading begins with ##@, the description of a target with ##.
 help: ## show this list
@@ -106,6 +106,9 @@ build/bench-venv/ready: bench/requirements.txt
 
 schema: $(VENV)/dev ## write what the migrations amount to into src/tickwork/store/schema.sql
 	@cd tests && ../$(BIN)/python -m support.schema_dump
+
+freeze: $(VENV)/dev ## store migrations and a filled database of this version before its release: from then on they never change
+	@cd tests && ../$(BIN)/python -m support.freeze_release
 
 openapi: $(VENV)/base $(NODE_MODULES) ## write the types of the API for the dashboard into dashboard/src/api/schema.d.ts
 	@cd tests && ../$(BIN)/python -m support.dashboard_types

@@ -73,7 +73,7 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     if embedded:
         condition.explain = partial(_explain_by_disk, settings.data_dir)
     pools = work, vital, recovery = await _open_pools(url, opening, condition)
-    applied = await upgrade(url, work)
+    applied = await upgrade(url, work, _log_progress)
     if applied:
         _log.info("migrations applied", migrations=applied)
     clock = DatabaseClock(vital)
@@ -91,6 +91,10 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
         url, embedded, work, vital, recovery, clock, partitions, past_jobs, node_id, server, failovers,
         _open_replica(settings, work, clock, opening),
     )  # fmt: skip
+
+
+def _log_progress(migration: str, rows: int) -> None:
+    _log.info("a migration goes on", migration=migration, rows=rows)
 
 
 def _open_replica(

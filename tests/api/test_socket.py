@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -15,10 +16,12 @@ from support.waiting import eventually
 from tickwork import AsyncClient
 from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.config import Settings
+from tickwork.dispatch import check_hello
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import (
+    PROTOCOL,
     Ack,
     Beat,
     FromServer,
@@ -62,6 +65,9 @@ async def make_key(client: httpx2.AsyncClient, *scopes: str) -> dict[str, Any]:
     return (await client.post("/v1/keys", json={"name": "made", "scopes": scopes})).json()
 
 
+HELLO = partial(Hello, name="hand", host="here", version="0", slots=5, credit=5, tasks=[TASK])
+
+
 class WorkerAtSocket:
     """The protocol, spoken by hand."""
 
@@ -78,9 +84,7 @@ class WorkerAtSocket:
                 return message
 
     async def greet(self, resume: str | None = None) -> Welcome:
-        await self.say(
-            Hello(name="hand", host="here", version="0", slots=5, credit=5, tasks=[TASK], resume=resume)
-        )
+        await self.say(HELLO(resume=resume))
         return await self.hear(Welcome)
 
 
@@ -262,3 +266,34 @@ async def test_the_python_client_says_what_the_server_understands(url: str, node
         with pytest.raises(Invalid) as refused:
             await client.create_jobs([{"task": "work"}, {"task": "work", "payload": {"n": "x"}}])
         assert [error.path for error in refused.value.errors] == ["[1].payload.n"]
+
+
+async def test_a_worker_of_another_release_is_let_in_while_there_is_a_protocol_in_common(
+    url: str, node: Node
+) -> None:
+    async with connect(url, node.first_key) as socket:
+        worker = WorkerAtSocket(socket)
+        newer = HELLO(protocol=PROTOCOL + 1, oldest_protocol=PROTOCOL)
+        await worker.say({**msgspec.to_builtins(newer), "type": "Hello", "field_of_a_newer_release": 1})
+        await worker.hear(Welcome)
+
+
+async def test_a_worker_that_is_too_new_is_told_to_wait_for_its_servers(url: str, node: Node) -> None:
+    async with connect(url, node.first_key) as socket:
+        worker = WorkerAtSocket(socket)
+        await worker.say(HELLO(protocol=PROTOCOL + 2, oldest_protocol=PROTOCOL + 1))
+        with pytest.raises(websockets.ConnectionClosed, match="upgrade servers first"):
+            await worker.hear(Welcome)
+        assert socket.close_code == 1008
+
+
+async def test_a_worker_that_is_too_old_is_told_to_be_upgraded(
+    url: str, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_hello, "OLDEST_PROTOCOL", PROTOCOL + 1)
+    async with connect(url, node.first_key) as socket:
+        worker = WorkerAtSocket(socket)
+        await worker.say(HELLO(protocol=PROTOCOL))
+        with pytest.raises(websockets.ConnectionClosed, match="upgrade the worker"):
+            await worker.hear(Welcome)
+        assert socket.close_code == 1008

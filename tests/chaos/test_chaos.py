@@ -1,10 +1,12 @@
-"""Everything at once: three servers, three workers, an HTTP target and PostgreSQL, broken again and again under load.
+"""Everything at once: three servers, three workers, an HTTP target and PostgreSQL, broken again and again under load;
+all of one release, or of this and the previous one.
 
-The seed decides what is broken and in which order: TICKWORK_CHAOS_SEED, TICKWORK_CHAOS_FAULTS.
+The seed decides what is broken and in which order: TICKWORK_CHAOS_SEED, TICKWORK_CHAOS_FAULTS. TICKWORK_PREVIOUS is the
+previous release: a folder with its code, or a commit.
 """
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +24,7 @@ from support.fault_injector import FaultInjector, plan
 from support.faults import FAULTS
 from support.invariant.limit import most_at_once
 from support.job_load import LIMIT, Standing
+from support.release_tree import previous_release
 from support.waiting import eventually
 
 _FIXED_SEED = 20261115
@@ -30,6 +33,15 @@ _SHORT = (
     "sessions ended", "commit answers lost", "database cut off", "worker cut off", "server out of reach",
     "database read only", "api answers lost",
 )  # fmt: skip
+_CHANGES = ("server changes its release", "worker changes its release")
+_SHORT_MIXED = (
+    *_CHANGES,
+    "server killed",
+    "worker killed",
+    "database cut off",
+    *_CHANGES,
+    "postgres restarted at once",
+)
 _LEAD = timedelta(seconds=2)
 _WORKS_AGAIN_WITHIN = 120.0  # seconds; a bound for a busy machine, not a promise
 _QUIET_WITHIN = 240.0
@@ -38,6 +50,15 @@ _QUIET_WITHIN = 240.0
 @pytest.fixture
 async def chaos(tmp_path: Path) -> AsyncIterator[ChaosCluster]:
     chaos = ChaosCluster(tmp_path)
+    await chaos.start()
+    yield chaos
+    await chaos.stop()
+
+
+@pytest.fixture
+async def mixed(tmp_path: Path) -> AsyncIterator[ChaosCluster]:
+    """Servers and workers of this and the previous release."""
+    chaos = ChaosCluster(tmp_path, previous_release(tmp_path / "previous"))
     await chaos.start()
     yield chaos
     await chaos.stop()
@@ -57,9 +78,23 @@ def write(capsys: pytest.CaptureFixture[str], long: bool) -> Callable[[str], Non
 async def test_nothing_is_lost_doubled_or_stuck_whatever_breaks(
     chaos: ChaosCluster, long: bool, write: Callable[[str], None]
 ) -> None:
+    await _break_and_check(chaos, _SHORT, long, write)
+
+
+async def test_two_releases_work_together_and_take_over_from_each_other(
+    mixed: ChaosCluster, long: bool, write: Callable[[str], None]
+) -> None:
+    """Rolled forward and back, and killed meanwhile."""
+    await _break_and_check(mixed, _SHORT_MIXED, long, write)
+
+
+async def _break_and_check(
+    chaos: ChaosCluster, short: Sequence[str], long: bool, write: Callable[[str], None]
+) -> None:
     seed = int(os.environ.get("TICKWORK_CHAOS_SEED") or _FIXED_SEED)
-    faults = int(os.environ.get("TICKWORK_CHAOS_FAULTS") or (300 if long else len(_SHORT)))
-    kinds = [fault for kind, fault in FAULTS.items() if (long or kind in _SHORT) and _possible(chaos, kind)]
+    faults = int(os.environ.get("TICKWORK_CHAOS_FAULTS") or (300 if long else len(short)))
+    chosen = [kind for kind in FAULTS if _possible(chaos, kind)] if long else short
+    kinds = [FAULTS[kind] for kind in chosen if _possible(chaos, kind)]
     report = ChaosReport(chaos.cluster.ledger, seed, write)
     async with chaos.admin() as connection:
         await install_change_log(connection)
@@ -100,6 +135,8 @@ async def test_nothing_is_lost_doubled_or_stuck_whatever_breaks(
 
 
 def _possible(chaos: ChaosCluster, kind: str) -> bool:
+    if kind in _CHANGES:
+        return chaos.previous is not None
     return chaos.clocks_can_be_set or not kind.startswith("clock of")
 
 

@@ -3,7 +3,6 @@ wires of its own, on a PostgreSQL of its own. Whatever ends is started again, as
 
 import asyncio
 import signal
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from itertools import chain
@@ -13,7 +12,7 @@ from typing import NamedTuple
 import asyncpg
 import psutil
 
-from support.cluster import Cluster, Program, task_environment
+from support.cluster import Cluster, Program
 from support.proxy import Upstream, Wire
 from support.stoppable_postgres import StoppablePostgres
 from support.waiting import eventually
@@ -34,8 +33,10 @@ class Death(NamedTuple):
 
 
 class ChaosCluster:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, previous: Path | None = None) -> None:
+        """`previous`: the code of the previous release, which the first server and the first worker begin with."""
         self.folder = folder
+        self.previous = previous
         self.postgres = StoppablePostgres(folder)
         self.cluster: Cluster
         self.target: Program
@@ -65,7 +66,7 @@ class ChaosCluster:
     async def start(self) -> None:
         await self._start_postgres()
         self.cluster = Cluster(self.postgres.url, self.folder)
-        await self._start_target()
+        self.target, self.target_url = await self.cluster.start_target()
         for number in range(SERVERS):
             await self._start_server(number)
         for number in range(WORKERS):
@@ -116,6 +117,10 @@ class ChaosCluster:
             yield
             await self._until_it_has_ended(program)
 
+    def change_release(self, program: Program) -> None:
+        """When it is started again, it is the other one."""
+        program.tree = None if program.tree else self.previous
+
     @contextmanager
     def frozen(self, program: Program) -> Iterator[None]:
         pid = program.pid
@@ -140,20 +145,13 @@ class ChaosCluster:
         await self.postgres.halt("fast")
         await self.postgres.resume()
 
-    async def _start_target(self) -> None:
-        port = _free_port()
-        self.target_url = f"http://127.0.0.1:{port}/"
-        self.target = Program(
-            "target", [str(port)], says="Running on", env=task_environment(self.cluster.ledger),
-            folder=self.folder, module="support.http_target",
-        )  # fmt: skip
-        await self.target.start()
-
     async def _start_server(self, number: int) -> None:
         wire = await Wire(Upstream(self.postgres.socket)).open()
         self.database_wires.append(wire)
         url = f"postgresql://tickwork@127.0.0.1:{wire.port}/tickwork"
-        await self.cluster.add_server(database_url=url, env=self._faked_clock(f"server-{number + 1}"))
+        await self.cluster.add_server(
+            database_url=url, env=self._faked_clock(f"server-{number + 1}"), tree=self._first_tree(number)
+        )
         self.client_wires.append(await self._wire_to(number))
 
     async def _start_worker(self, number: int) -> None:
@@ -161,7 +159,12 @@ class ChaosCluster:
         self.worker_wires.append(wires)
         urls = [f"http://127.0.0.1:{wire.port}" for wire in wires]
         env = self._faked_clock(f"worker-{number + 1}")
-        await self.cluster.add_worker(slots=_WORKER_SLOTS, first=number, urls=urls, env=env)
+        await self.cluster.add_worker(
+            slots=_WORKER_SLOTS, first=number, urls=urls, env=env, tree=self._first_tree(number)
+        )
+
+    def _first_tree(self, number: int) -> Path | None:
+        return self.previous if number == 0 else None
 
     async def _wire_to(self, server: int) -> Wire:
         return await Wire(Upstream(int(self.cluster.urls[server].rpartition(":")[2]))).open()
@@ -223,9 +226,3 @@ class ChaosCluster:
         except psutil.NoSuchProcess:
             return
         self.largest[program.name] = max(memory, self.largest.get(program.name, 0))
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

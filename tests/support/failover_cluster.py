@@ -6,8 +6,8 @@ from pathlib import Path
 import psutil
 
 from support.chaos_cluster import Death
-from support.cluster import Cluster, Program, task_environment
-from support.patroni_cluster import PatroniCluster, free_port
+from support.cluster import Cluster, Program
+from support.patroni_cluster import PatroniCluster
 
 _WORKERS = 2
 _SLOTS = 40
@@ -46,7 +46,7 @@ class FailoverCluster:
         (self.folder / "db").mkdir()
         await self.database.start()
         self.cluster = Cluster(self.database.proxy_url, self.folder)
-        await self._start_target()
+        self.target, self.target_url = await self.cluster.start_target()
         urls = {"haproxy": self.database.proxy_url, "hosts": self.database.hosts_url}
         for kind in self.kinds:
             await self.cluster.add_server(database_url=urls[kind])
@@ -65,12 +65,3 @@ class FailoverCluster:
             except psutil.NoSuchProcess:
                 continue
             self.largest[program.name] = max(size, self.largest.get(program.name, 0))
-
-    async def _start_target(self) -> None:
-        port = free_port()
-        self.target_url = f"http://127.0.0.1:{port}/"
-        self.target = Program(
-            "target", [str(port)], says="Running on", env=task_environment(self.cluster.ledger),
-            folder=self.folder, module="support.http_target",
-        )  # fmt: skip
-        await self.target.start()

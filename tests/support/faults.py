@@ -103,6 +103,20 @@ async def worker_told_to_stop(chaos: ChaosCluster, victim: str, random: Random) 
         yield
 
 
+@_fault("server", (0.0,))
+async def server_changes_its_release(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
+    async with chaos.told_to_stop(_program(chaos, victim)):
+        chaos.change_release(_program(chaos, victim))
+        yield
+
+
+@_fault("worker", (0.0,))
+async def worker_changes_its_release(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
+    async with chaos.told_to_stop(_program(chaos, victim)):
+        chaos.change_release(_program(chaos, victim))
+        yield
+
+
 @_fault("server", _OUTAGES)
 async def clock_of_server_set(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     chaos.set_clock(_program(chaos, victim), random.choice(_SKEWS))

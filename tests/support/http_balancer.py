@@ -10,17 +10,18 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from support.docs_page import ROOT
+from support.free_port import free_port
 from support.waiting import eventually
 
 PROGRAM = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
 _SHIPPED = ROOT / "deploy" / "haproxy" / "tickwork-http.cfg"
-_START_WITHIN = 20.0
+_START_WITHIN = 60.0
 
 
 class HttpBalancer:
     def __init__(self, servers: Sequence[str], folder: Path) -> None:
         """`servers`: their URLs."""
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._control = folder / "haproxy.sock"
         self._configuration = folder / "haproxy.cfg"
@@ -67,9 +68,3 @@ class HttpBalancer:
         if self._process:
             self._process.terminate()
             await asyncio.to_thread(self._process.wait)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

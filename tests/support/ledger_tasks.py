@@ -63,6 +63,17 @@ async def snoozing(times: int, *, ctx: Context) -> int:
     return os.getpid()
 
 
+@app.task(name="stepping")
+async def stepping(steps: int, *, ctx: Context) -> int:
+    """With a log line, the progress and a checkpoint for each step."""
+    with written_down("stepping", ctx):
+        for step in range(steps):
+            ctx.log.info("step %d", step)
+            ctx.progress(step / steps, f"step {step}")
+            await ctx.step(f"step {step}", asyncio.to_thread, os.getpid)
+    return os.getpid()
+
+
 @app.task(name="graph step")
 async def graph_step(
     script: str, retries: int, n: int, seconds: float = 0.0, element: int | None = None, *, ctx: Context

@@ -28,7 +28,8 @@ from tickwork.model.quantities import format_duration, format_size, parse_size
 from tickwork.store.cluster_pause_store import note_backup
 from tickwork.store.embedded.backup_and_restore import back_up, restore
 from tickwork.store.embedded.disk_reserve_file import make_reserve, release_reserve
-from tickwork.store.migrate import migrations, status, upgrade
+from tickwork.store.migrate import status, upgrade
+from tickwork.store.migration_file import migrations
 from tickwork.store.prepare_restored_database import PreparedDatabase, prepare_restored
 
 _FIELDS: Columns[dict[str, Any]] = {
@@ -56,7 +57,10 @@ def command() -> None:
 @_DATABASE_URL
 @wait_option
 def upgrade_(**flags: object) -> None:
-    """Upgrade the database to the schema of this version. Safe to repeat, even on several nodes at once."""
+    """Upgrade the database to the schema of this version, while servers use it.
+
+    Safe to interrupt and to repeat, even on several nodes at once.
+    """
     for name in asyncio.run(_upgrade(_settings(**flags))):
         say(f"applied {name}")
     say("the database is up to date")
@@ -177,7 +181,12 @@ def _embedded_data_dir(verb: str, data_dir: str | None) -> Path:
 
 async def _upgrade(settings: Settings) -> list[str]:
     url = require_database(settings)
-    return await retry_until_reachable(partial(upgrade, url), settings.wait_for_database, StopRequest())
+    apply = partial(upgrade, url, progress=_say_progress)
+    return await retry_until_reachable(apply, settings.wait_for_database, StopRequest())
+
+
+def _say_progress(name: str, rows: int) -> None:
+    say(f"{name}: {rows:,} rows so far")
 
 
 async def _prepare_restored(settings: Settings) -> PreparedDatabase:

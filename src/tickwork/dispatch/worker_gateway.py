@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-import msgspec
 import structlog
 
 from tickwork.dispatch.attempts_lost_in_failover import end_lost, split_lost
+from tickwork.dispatch.check_hello import hello_problem, json_problem
 from tickwork.dispatch.claim import ClaimAgain
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
@@ -21,9 +21,7 @@ from tickwork.log_rate_limit import LogRateLimit
 from tickwork.loop import Wake
 from tickwork.model.access import Caller
 from tickwork.model.errors import Unavailable
-from tickwork.model.json_limits import json_error
 from tickwork.model.public_ids import from_micros, worker_id
-from tickwork.model.task import BUILT_IN_TASKS
 from tickwork.model.validate_worker_reports import (
     LATEST_TIME,
     is_valid_note,
@@ -60,8 +58,6 @@ _POLL_INTERVAL = 0.01
 _STOPPING = "this server is stopping"
 _STALE = "stale outcomes refused"
 _BROKEN = "a worker broke the protocol"
-_MOST_HELLO_BYTES = 1024 * 1024  # of each of these fields, as JSON
-_CHECKED_FIELDS = ("name", "host", "version", "tasks", "labels", "resources", "commands")
 
 
 class Recorder(Protocol):
@@ -192,7 +188,7 @@ class WorkerGateway:
         self, caller: Caller | None, hello: Hello, session: WorkerSession
     ) -> ConnectedWorker | None:
         tenant_id = caller.tenant_id if caller else None
-        problem = _hello_problem(tenant_id, hello)
+        problem = hello_problem(tenant_id, hello)
         if problem:
             self._log_broken(caller, problem)
             await session.close(1008, problem)
@@ -325,7 +321,7 @@ class WorkerGateway:
 
     def _change(self, worker: ConnectedWorker, message: Beat) -> None:
         """The worker has other labels or resources: from now on it gets what fits these."""
-        if problem := _json_problem(message, ("labels", "resources")):
+        if problem := json_problem(message, ("labels", "resources")):
             raise BrokenProtocol(problem)
         worker.change(message.labels, message.resources)
         self._connected.match_again()
@@ -365,30 +361,6 @@ def _log_disconnected(worker: ConnectedWorker, name: str, reason: str | None) ->
         reason=reason or ("drained" if drained else "the connection was lost"),
         holding=worker.leased_count,
     )
-
-
-def _hello_problem(tenant_id: int | None, hello: Hello) -> str | None:
-    """What decoding does not check: size and NUL characters of what is stored, and task names."""
-    if problem := _json_problem(hello, _CHECKED_FIELDS):
-        return problem
-    names = [offer.name for offer in hello.tasks]
-    if len({*names}) < len(names):
-        return "tasks: name each task once"
-    taken = [name for name in names if name in BUILT_IN_TASKS] if tenant_id is not None else []
-    if taken:
-        return f"{taken[0]!r} is the name of a built-in task: choose another"
-    return None
-
-
-def _json_problem(message: FromWorker, fields: Sequence[str]) -> str | None:
-    for field in fields:
-        try:
-            problem = json_error(msgspec.json.encode(getattr(message, field)), _MOST_HELLO_BYTES)
-        except (TypeError, ValueError) as error:  # MessagePack has types that JSON does not
-            problem = f"cannot be written as JSON: {error}"
-        if problem:
-            return f"{field} {problem}"
-    return None
 
 
 def _has_attempt(worker: ConnectedWorker, claim: Claim | Outcome | Note) -> bool:

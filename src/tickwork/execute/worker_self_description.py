@@ -13,7 +13,16 @@ from tickwork.model.requires_limits_fair_share import Labels
 from tickwork.model.rest_worker import resource_amounts, resource_errors
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker import WorkerLoad
-from tickwork.model.worker_protocol import Beat, Claim, Hello, Micros, Resources, TaskOffer
+from tickwork.model.worker_protocol import (
+    OLDEST_PROTOCOL,
+    PROTOCOL,
+    Beat,
+    Claim,
+    Hello,
+    Micros,
+    Resources,
+    TaskOffer,
+)
 
 
 class WorkerSelfDescription:
@@ -80,6 +89,8 @@ class WorkerSelfDescription:
             name=self.name,
             host=socket.gethostname(),
             version=__version__,
+            protocol=PROTOCOL,
+            oldest_protocol=OLDEST_PROTOCOL,
             slots=self.slots,
             credit=credit,
             tasks=self._offers,

@@ -23,6 +23,10 @@ Times are microseconds since 1970 by the database's clock; a worker maps them to
 A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
 lines are numbered within their attempt. Checkpoints likewise: a task goes on only after they are stored.
 
+Servers and workers of two releases work together. Whoever does not know a field ignores it, so a new one at the end of
+a message needs nothing more. A new message, or a new meaning, needs a new PROTOCOL, and goes only to who speaks it;
+OLDEST_PROTOCOL moves on a release later. A server refuses a worker with which it has no protocol in common.
+
 Workers are not trusted: these types limit what they send while it is decoded, and `model.outcome_limits` checks it.
 """
 
@@ -43,6 +47,8 @@ from tickwork.model.rest_worker import MOST_RESOURCE, Weights
 from tickwork.model.task import TaskName
 from tickwork.model.worker import WorkerLoad
 
+PROTOCOL = 1  # what this version speaks
+OLDEST_PROTOCOL = 1  # what it speaks with older versions, too
 LARGEST_MESSAGE = (
     8 * 1024 * 1024
 )  # bytes from a worker; messages from a server are limited only by their jobs
@@ -129,6 +135,7 @@ Together = Meta(max_length=MOST_TOGETHER)
 # What a worker has of each, in bytes or as a number.
 Resources = Annotated[dict[LabelName, Annotated[float, Meta(ge=0, le=MOST_RESOURCE)]], Meta(max_length=20)]
 Credit = Annotated[int, Meta(ge=0, le=_MOST_HELD)]
+ProtocolNumber = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 class Note(msgspec.Struct, array_like=True, frozen=True):
@@ -180,6 +187,8 @@ class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     name: Name
     host: Annotated[str, Meta(max_length=255)]
     version: Annotated[str, Meta(max_length=100)]
+    protocol: ProtocolNumber = 1
+    oldest_protocol: ProtocolNumber = 1
     slots: Annotated[int, Meta(ge=1, le=_MOST_HELD)]
     credit: Credit  # how many attempts it accepts at once
     tasks: Annotated[list[TaskOffer], Meta(max_length=1000)]

@@ -58,7 +58,7 @@ class Limits(NamedTuple):
 
 WORK = Limits(statement=30, lock=10)
 VITAL = Limits(statement=5, lock=3)  # a lease lasts 15 s: a renewal must be able to try again
-MIGRATION = Limits(statement=3600, lock=10)
+MIGRATION = Limits(statement=3600, lock=2)  # whoever waits for a lock holds up all who come after it
 
 
 # Seconds, if the URL has no connect_timeout. A single host gets more time: there is no other one to try.

@@ -1,42 +1,36 @@
-"""Numbered SQL migrations, each applied once, under a lock, with its checksum kept.
+"""Applies each migration once, under a lock, while nodes of the previous release go on working.
 
-A migration whose file name ends in `.breaking.sql` cannot be used by programs older than itself: they refuse to
-start against it. All others must leave the previous release working.
+A migration that waits for a lock makes everybody wait who comes after it. So it gives up soon, lets the others go
+first, and tries again. One that goes in batches commits each of them, and goes on where it was when it was interrupted.
 """
 
-import hashlib
-import re
-from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 import asyncpg
 
-from tickwork.model.errors import WrongSchema
+from tickwork.model.errors import Unavailable, WrongSchema
 from tickwork.store.connect_to_any_host import MIGRATION
+from tickwork.store.migration_file import Migration, migrations
 from tickwork.store.pool import Connection, Database
 
-_FILE = re.compile(r"(\d{4})_[a-z0-9_]+(\.breaking)?\.sql")
 _LOCK = 0x7469636B  # "tick": a number that no other program locks
+_TRIES = 60  # to get the locks of a migration
+_PAUSE = 2.0  # seconds between them
 _HISTORY = """
 CREATE SCHEMA IF NOT EXISTS tickwork;
 CREATE TABLE IF NOT EXISTS tickwork.migration (
     number integer PRIMARY KEY,
     name text NOT NULL,
     checksum text NOT NULL,
-    breaking boolean NOT NULL,
+    needs integer NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
 );
 """
 
-
-class Migration(NamedTuple):
-    number: int
-    name: str
-    breaking: bool
-    checksum: str
-    sql: str
+Progress = Callable[[str, int], None]  # name of a migration, how many rows it has changed so far
 
 
 class Status(NamedTuple):
@@ -45,23 +39,74 @@ class Status(NamedTuple):
     pending: list[str]
 
 
-async def upgrade(url: str, like: Database | None = None) -> list[str]:
-    """Apply the pending migrations. Returns their names. `like`: an open database with the same URL; if it says that
-    nothing is pending, no lock and no further connection is needed."""
+def _keep_quiet(name: str, rows: int) -> None:
+    pass
+
+
+async def upgrade(url: str, like: Database | None = None, progress: Progress = _keep_quiet) -> list[str]:
+    """Apply the pending migrations. Returns the names of those that are now complete. `like`: an open database with the
+    same URL; if it says that nothing is pending, no lock and no further connection is needed."""
     if like and not _pending(await _applied_to(like)):
         return []
     database = Database(url, size=1, limits=MIGRATION)
     await database.open(like)
     try:
-        async with database.transaction() as connection:
+        return await _Upgrade(database, progress).run()
+    finally:
+        await database.close()
+
+
+class _Upgrade:
+    def __init__(self, database: Database, progress: Progress) -> None:
+        self._database = database
+        self._progress = progress
+        self._rows = 0  # changed by the migration that goes in batches now
+
+    async def run(self) -> list[str]:
+        completed: list[str] = []
+        while (names := await self._try_next()) is not None:
+            completed += names
+        return completed
+
+    async def _try_next(self) -> list[str] | None:
+        for _ in range(_TRIES):
+            try:
+                return await self._apply_next()
+            except Unavailable as error:
+                if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
+                    raise
+            await asyncio.sleep(_PAUSE)
+        raise Unavailable(
+            "a migration did not get its locks: end long transactions on the tables of Tickwork and try again"
+        )
+
+    async def _apply_next(self) -> list[str] | None:
+        """In one transaction, all up to the first that goes in batches, or one batch of that. The names of those that
+        are complete; None if nothing is pending."""
+        async with self._database.transaction() as connection:
             await _wait_for_others(connection)
             await connection.execute(_HISTORY)
             pending = _pending(await _applied(connection))
-            for migration in pending:
-                await _apply(connection, migration)
-            return [migration.name for migration in pending]
-    finally:
-        await database.close()
+            if not pending:
+                return None
+            if pending[0].in_batches:
+                return await self._apply_batch(connection, pending[0])
+            at_once = list(takewhile(lambda each: not each.in_batches, pending))
+            for migration in at_once:
+                await connection.execute(migration.sql)
+                await _note(connection, migration)
+            return [migration.name for migration in at_once]
+
+    async def _apply_batch(self, connection: Connection, migration: Migration) -> list[str]:
+        """Its statement says how many rows it changed, as in "UPDATE 1000". None: it is complete."""
+        rows = int((await connection.execute(migration.sql)).rpartition(" ")[2])
+        self._rows += rows
+        if rows:
+            self._progress(migration.name, self._rows)
+            return []
+        self._rows = 0
+        await _note(connection, migration)
+        return [migration.name]
 
 
 async def _wait_for_others(connection: Connection) -> None:
@@ -93,24 +138,6 @@ async def trace_seed(database: Database) -> int:
     return int(row["seed"])
 
 
-@cache
-def migrations() -> Sequence[Migration]:
-    return sorted(
-        _read(entry.name, entry.read_bytes()) for entry in (files(__package__) / "migrations").iterdir()
-    )
-
-
-def _read(name: str, content: bytes) -> Migration:
-    match = _FILE.fullmatch(name)
-    if not match:
-        raise WrongSchema(
-            f"{name} is not named like a migration", "name it like 0002_add_limits_to_queues.sql"
-        )
-    return Migration(
-        int(match[1]), name, bool(match[2]), hashlib.sha256(content).hexdigest(), content.decode()
-    )
-
-
 async def _applied_to(database: Database) -> dict[int, asyncpg.Record]:
     """Those of a database that may have none."""
     async with database.transaction() as connection:
@@ -119,18 +146,19 @@ async def _applied_to(database: Database) -> dict[int, asyncpg.Record]:
 
 
 async def _applied(connection: Connection) -> dict[int, asyncpg.Record]:
-    rows = await connection.fetch("SELECT number, name, checksum, breaking FROM tickwork.migration")
+    rows = await connection.fetch("SELECT number, name, checksum, needs FROM tickwork.migration")
     return {row["number"]: row for row in rows}
 
 
-def _pending(applied: dict[int, asyncpg.Record]) -> list[Migration]:
+def _pending(applied: dict[int, asyncpg.Record]) -> Sequence[Migration]:
     """The migrations to apply. WrongSchema when this program must not use the database."""
     known = {migration.number: migration for migration in migrations()}
+    latest = max(known)
     for number, row in applied.items():
-        if number not in known and row["breaking"]:
+        if number not in known and row["needs"] > latest:
             raise WrongSchema(
-                f"the database has {row['name']}, which this version of Tickwork is too old for",
-                "upgrade Tickwork",
+                f"a newer Tickwork has upgraded the database: this version cannot work with {row['name']}",
+                "start the newer version; to go back, restore a backup from before the upgrade",
             )
         if number in known and known[number].checksum != row["checksum"]:
             raise WrongSchema(
@@ -140,9 +168,8 @@ def _pending(applied: dict[int, asyncpg.Record]) -> list[Migration]:
     return [migration for number, migration in known.items() if number not in applied]
 
 
-async def _apply(connection: Connection, migration: Migration) -> None:
-    await connection.execute(migration.sql)
+async def _note(connection: Connection, migration: Migration) -> None:
     await connection.execute(
-        "INSERT INTO tickwork.migration (number, name, checksum, breaking) VALUES ($1, $2, $3, $4)",
-        migration.number, migration.name, migration.checksum, migration.breaking,
+        "INSERT INTO tickwork.migration (number, name, checksum, needs) VALUES ($1, $2, $3, $4)",
+        migration.number, migration.name, migration.checksum, migration.needs,
     )  # fmt: skip

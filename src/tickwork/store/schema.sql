@@ -1625,7 +1625,7 @@ CREATE TABLE tickwork.migration (
     number integer NOT NULL,
     name text NOT NULL,
     checksum text NOT NULL,
-    breaking boolean NOT NULL,
+    needs integer NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
