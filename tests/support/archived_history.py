@@ -24,9 +24,14 @@ async def write_history(
         begin + days * _DAY,
     )
     await connection.execute(
+        "INSERT INTO tickwork.rule (id, tenant_id, timing, catch_up) OVERRIDING SYSTEM VALUE "
+        "VALUES (1, $1, '{}', '{}') ON CONFLICT DO NOTHING",
+        tenant,
+    )
+    await connection.execute(
         """
-        INSERT INTO tickwork.job (id, rule_id, active_from, created_at, updated_at, tenant_id, lane_id, timeout, overlap,
-            priority, task, payload, name, tags, definition)
+        INSERT INTO tickwork.job (id, rule_id, active_from, created_at, updated_at, tenant_id, lane_id, timeout,
+            overlap, priority, task, payload, name, tags, definition)
         SELECT n, 1, $3, $3, $3, $1, $2, 60, 'skip', 2, 'demo', '{"n":1}', 'job ' || n, '{nightly}',
             convert_to(format('{"task":"demo","name":"job %s"}', n), 'UTF8')
         FROM generate_series(1, $4::int) AS n ON CONFLICT DO NOTHING
@@ -40,7 +45,8 @@ async def write_history(
         """
         INSERT INTO tickwork.execution (scheduled_for, job_id, tenant_id, lane_id, worker_id, status, trigger, priority,
             attempt, failures, started_at, finished_at, result, reason)
-        SELECT due.at, n, $1, $2, CASE WHEN n % 3 <> 0 THEN $3::int END, (ARRAY['skipped', 'completed', 'failed'])[n % 3 + 1]::tickwork.execution_status,
+        SELECT due.at, n, $1, $2, CASE WHEN n % 3 <> 0 THEN $3::int END,
+            (ARRAY['skipped', 'completed', 'failed'])[n % 3 + 1]::tickwork.execution_status,
             'schedule', 2, CASE n % 3 WHEN 2 THEN 3 ELSE 1 END, CASE n % 3 WHEN 2 THEN 3 ELSE 0 END,
             CASE WHEN n % 3 <> 0 THEN due.at END, due.at + interval '1 second',
             CASE WHEN n % 3 = 1 THEN '{"ok":true}'::bytea END, CASE WHEN n % 3 = 0 THEN 'queue full' END

@@ -62,6 +62,9 @@ class PostgresArchiveStore:
             async with self._on_duty() as connection:
                 if not await self._partitions.is_settled(connection, label):
                     return False
+                if not await self._partitions.is_attached(connection, label):
+                    self._partitions.left(label)  # another node has archived it
+                    return False
                 await connection.execute(self._sql["add_part"], label, *bounds(label))
                 await connection.execute(BRIEFLY)
                 await _take_out(connection, label)

@@ -136,6 +136,9 @@ class Partitions:
         """The partitions from before the history that is kept, oldest first."""
         return sorted((label for label in self._labels if bounds(label)[1] <= self._begin), key=bounds)
 
+    async def is_attached(self, connection: Connection, label: str) -> bool:
+        return label in await self._read(connection)
+
     def left(self, label: str) -> None:
         """The partition is no longer there."""
         self._labels.discard(label)

@@ -1,7 +1,7 @@
 """Reads the archive: which days there are, SQL over all of them, and executions as the API showed them."""
 
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 import duckdb
@@ -83,8 +83,8 @@ def executions(
 def _wanted(day: date | None, job: str | None) -> compute.Expression | None:
     conditions = []
     if day is not None:
-        at = compute.cast(dataset.field("scheduled_for"), pa.date32())
-        conditions.append(at == pa.scalar(day))
+        begin, at = datetime.combine(day, time(), UTC), dataset.field("scheduled_for")
+        conditions.append((at >= begin) & (at < begin + timedelta(days=1)))
     if job is not None:
         conditions.append(dataset.field("job_id") == job)
     return conditions[0] & conditions[-1] if conditions else None

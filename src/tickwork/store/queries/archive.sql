@@ -49,7 +49,7 @@ SELECT job_id FROM tickwork.purge WHERE left_archive_at IS NULL AND swept ORDER 
 -- Notes that the archive has nothing of these jobs any more, and how many executions of each it had.
 UPDATE tickwork.purge p
 SET left_archive_at = tickwork.clock(),
-    removed = removed || jsonb_build_object('archived_executions', wanted.removed)
+    removed = p.removed || jsonb_build_object('archived_executions', wanted.removed)
 FROM unnest($1::bigint[], $2::bigint[]) AS wanted (job_id, removed)
 WHERE p.job_id = wanted.job_id;
 
