@@ -6,7 +6,7 @@ SELECT execution, attempts, input, log FROM tickwork.restored_execution
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND until > tickwork.clock();
 
 -- name: restore_executions
--- Keeps executions from the archive for some time, but none of a purged job, nor of a tenant that has another name here.
+-- Keeps executions from the archive for some time: none of a purged job, nor of a tenant that has another name here.
 INSERT INTO tickwork.restored_execution (tenant_id, scheduled_for, job_id, until, execution, attempts, input, log)
 SELECT r.tenant_id, r.scheduled_for, r.job_id, tickwork.clock() + $9::interval, r.execution, r.attempts, r.input, r.log
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bytea[], $8::text[])
