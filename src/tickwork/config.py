@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from tickwork.model.archive import parse_archive_url
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.quantities import format_duration, parse_duration
 from tickwork.model.smtp_server import is_sender, parse_smtp_url
@@ -45,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: Literal["auto", "json", "console"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     history_days: Annotated[int, Meta(ge=1, le=3650)] = 30
+    archive_url: str | None = None
     slots: Annotated[int, Meta(ge=1, le=100_000)] = 100
     outbox_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
     tracing: bool = False
@@ -76,6 +78,7 @@ MEANINGS = {  # what each setting must be, to complete the sentence "this must b
     "log_format": "auto, json or console",
     "log_level": "debug, info, warning or error",
     "history_days": "a number of days from 1 to 3650",
+    "archive_url": "a folder, or a bucket such as s3://bucket/prefix",
     "slots": "a number from 1 to 100000",
     "outbox_url": "an address such as postgresql://user:password@host/name",
     "tracing": "true (record traces) or false",
@@ -187,6 +190,8 @@ def _read(name: str, given: _Given) -> Any:
     if name in _NETWORKS:
         for network in read:
             ip_network(network)
+    if name == "archive_url":
+        parse_archive_url(read)
     if name == "smtp_url":
         parse_smtp_url(read)
     if name == "smtp_from" and not is_sender(read):

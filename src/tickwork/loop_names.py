@@ -66,6 +66,7 @@ LoopName: TypeAlias = Literal[
     "watch replica",
     "test writes",
     "maintain partitions",
+    "archive history",
     "delete past jobs",
     "record key use",
     "update sessions",

@@ -50,6 +50,7 @@ from tickwork.model.event_after_commit import (
     WorkArrived,
 )
 from tickwork.node_access import NodeAccess
+from tickwork.node_archive import NodeArchive
 from tickwork.node_channels import NodeChannels
 from tickwork.node_database import OpenDatabase, open_database
 from tickwork.node_define_loops import add_define_loops
@@ -231,6 +232,7 @@ class Node:
         self._compose_define()
         self._compose_trigger()
         self._compose_dispatch()
+        self.archive = NodeArchive(self._settings, opened, self._loops)
         self._compose_record(tokens)
         self._compose_gateway()
         self._watches.add_loops(self._loops)
@@ -272,9 +274,8 @@ class Node:
         )
         add_fire_loops(self._loops, trigger, full_queues)
         stores = self._database, self._triggers, self._backfills
-        self._waiting_executions = add_waiting_loops(
-            self._loops, *stores, self._partitions, self._watches.pings, self._wake
-        )
+        more = self._partitions, self.pings, self._wake
+        self._waiting_executions = add_waiting_loops(self._loops, *stores, *more)
 
     def _compose_dispatch(self) -> None:
         workers = PostgresRestWorkerStore(self._database, self._vital)
@@ -312,7 +313,7 @@ class Node:
         )
         self.waiting = ExecutionWaits(self._read)
         self._log_writer = LogWriter(logs, self._wake, publish)
-        self.logs = LogReader(logs, self._read, self._feeds)
+        self.logs = LogReader(logs, self._read, self._feeds, self.archive.restored)
         self.checkpoints = Checkpoints(PostgresCheckpointStore(database), self._wake)
         self._loops.add("store checkpoints", self.checkpoints.store, every=TICK)
         reports = AttemptReports(self._recorder, self._log_writer, self.checkpoints, self._clock.micros)
@@ -321,7 +322,7 @@ class Node:
         self.callbacks, self.status_polls = targets.callbacks, targets.status_polls
         targets.add_loops(self._loops)
         search, inputs = PostgresExecutionSearch(database), PostgresJobVersionStore(database)
-        self.history = ExecutionHistory(records, self._read, search, inputs, self._wake)
+        self.history = ExecutionHistory(records, self._read, search, inputs, self.archive, self._wake)
         dead, check = PostgresDeadLetterStore(database), self._retry_payloads.check
         self.dead_letters = DeadLetters(dead, self._read, check, publish)
         promote = self._waiting_executions.create_overdue

@@ -77,7 +77,9 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     if applied:
         _log.info("migrations applied", migrations=applied)
     clock = DatabaseClock(vital)
-    partitions = Partitions(work, settings.history_days, making=vital)
+    partitions = Partitions(
+        work, settings.history_days, making=vital, are_archived=settings.archive_url is not None
+    )
     await clock.read()
     await partitions.make_ahead()
     past_jobs = PastJobs(work, settings.history_days)

@@ -2216,6 +2216,16 @@ export interface components {
             window: components["schemas"]["Duration"];
         };
         /**
+         * ArchiveView
+         * @description How far history is archived.
+         */
+        ArchiveView: {
+            problem: string | null;
+            problem_since: string | null;
+            until: string | null;
+            waiting_days: number;
+        };
+        /**
          * AttemptError
          * @description Why an attempt failed, as text: never a pickled exception.
          */
@@ -2728,6 +2738,8 @@ export interface components {
          */
         ClusterView: {
             /** @default null */
+            archive: components["schemas"]["ArchiveView"] | null;
+            /** @default null */
             backed_up_at: string | null;
             database: components["schemas"]["DatabaseView"];
             disk: components["schemas"]["DiskView"] | null;
@@ -3107,6 +3119,8 @@ export interface components {
          * @description One page of executions. A page that is neither full nor the last one says how far it has looked.
          */
         ExecutionPage: {
+            /** @default null */
+            archived_until: string | null;
             /** @default null */
             count: components["schemas"]["ExecutionCount"] | null;
             items: components["schemas"]["ExecutionView"][];
@@ -4692,6 +4706,8 @@ export interface components {
          */
         PurgeView: {
             ended_at: string | null;
+            /** @default false */
+            is_in_archive: boolean;
             job_id: string;
             removed: {
                 [key: string]: number;

@@ -25,6 +25,7 @@ async def get_cluster(call: Call[NoQuery, None]) -> Reply:
         paused=state.paused,
         restored=state.restored,
         backed_up_at=state.backed_up_at,
+        archive=await call.node.archive.state(),
         metrics_read_at=call.node.metrics.read_at,
     )
     return json_reply(view)

@@ -37,6 +37,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "login": "Print a link that signs a browser in once.",
     "logout": "Sign out all browsers that signed in with your key.",
     "cluster": "Pause and resume the whole cluster, and see what it would run.",
+    "archive": "List, verify, query and restore archived days of history.",
     "db": "Upgrade, check, back up and restore the database.",
     "config": "Show the settings and their sources.",
     "doctor": "Check the installation, and say how to fix it.",

@@ -12,6 +12,7 @@ from tickwork.client.find_server import Address, is_loopback
 from tickwork.client.sync_client import Client
 from tickwork.config import Settings
 from tickwork.model.access import KeyView, Scope
+from tickwork.model.archive import ArchiveView
 from tickwork.model.channel import ChannelView
 from tickwork.model.cluster import ClusterView
 from tickwork.model.errors import NotAllowed, TickworkError
@@ -57,6 +58,8 @@ def _checked_with(client: Client, settings: Settings, address: Address) -> Itera
     yield _connections(cluster)
     yield _partitions(cluster)
     yield _retention(settings, cluster)
+    if cluster.archive:
+        yield _history_archive(cluster.archive)
     if cluster.disk:
         yield _disk(cluster.disk.free_bytes, cluster.disk.size_bytes)
     yield _backup_of(cluster)
@@ -126,6 +129,16 @@ def _retention(settings: Settings, cluster: ClusterView) -> Finding:
     return Finding(
         "ok", "retention", f"{settings.history_days} days of history; the database has {size:.1f} GiB"
     )
+
+
+def _history_archive(archive: ArchiveView) -> Finding:
+    """Of history. That of the WAL is another one."""
+    if archive.problem:
+        fix = "correct archive_url or its store: days that are not archived are kept, and take space"
+        return Finding("fail", "history archive", f"it cannot be written: {archive.problem}", fix)
+    if archive.until is None:
+        return Finding("ok", "history archive", "no day was old enough yet")
+    return Finding("ok", "history archive", f"has all before {archive.until:%Y-%m-%d}")
 
 
 def _disk(free: int, size: int) -> Finding:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from tickwork.model.archive import ArchiveView
 from tickwork.model.field_types import Instant
 
 NodeStatus = Literal["ready", "unwell", "silent"]
@@ -98,4 +99,5 @@ class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
     paused: PauseView | None = None
     restored: RestoreView | None = None  # the last time
     backed_up_at: Instant | None = None  # by `tickwork db backup`
+    archive: ArchiveView | None = None  # with archive_url only
     metrics_read_at: Instant | None = None  # when somebody last read the metrics of the node that answered

@@ -183,3 +183,4 @@ class ExecutionPage(Page[ExecutionView], frozen=True):
 
     searched_until: Instant | None = None  # all that are due later were looked at; the next page goes on here
     count: ExecutionCount | None = None
+    archived_until: Instant | None = None  # older ones, which the filter reaches, are in the archive only

@@ -17,3 +17,4 @@ class PurgeView(msgspec.Struct, frozen=True, kw_only=True):
     requested_by: ChangeAuthor | None
     ended_at: Instant | None
     removed: dict[str, int]  # how many so far: executions, attempts, events and so on
+    is_in_archive: bool = False  # the archive may still have something of it: its files are written anew

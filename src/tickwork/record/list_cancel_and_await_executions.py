@@ -20,6 +20,7 @@ from time import monotonic
 import msgspec
 
 from tickwork.loop import Wake
+from tickwork.model.errors import NotFound
 from tickwork.model.event_after_commit import AttemptsEnded
 from tickwork.model.execution import (
     AttemptView,
@@ -31,8 +32,9 @@ from tickwork.model.execution import (
     MissedView,
 )
 from tickwork.model.execution_input import ExecutionInput
-from tickwork.model.public_ids import from_micros, parse_execution_id, to_micros
+from tickwork.model.public_ids import execution_id, from_micros, parse_execution_id, to_micros
 from tickwork.model.worker_protocol import Key
+from tickwork.store.port.archive import Archive, RestoredExecution
 from tickwork.store.port.read_jobs_executions_workers import ExecutionSearch, ReadStore
 from tickwork.store.port.record import InputStore, OutcomeStore
 
@@ -42,9 +44,16 @@ _MOST_PER_QUERY = 1000  # executions; if more are awaited, each query asks for o
 
 class ExecutionHistory:
     def __init__(
-        self, store: OutcomeStore, read: ReadStore, search: ExecutionSearch, inputs: InputStore, wake: Wake
+        self,
+        store: OutcomeStore,
+        read: ReadStore,
+        search: ExecutionSearch,
+        inputs: InputStore,
+        archive: Archive,
+        wake: Wake,
     ) -> None:
         self._store = store
+        self._archive = archive
         self._inputs = inputs
         self._read = read
         self._search = search
@@ -59,21 +68,43 @@ class ExecutionHistory:
         count: CountKind | None = None,
     ) -> ExecutionPage:
         page = await self._search.page(tenant_id, wanted, limit, cursor)
+        until = self._archive.until()
+        if until is not None and (wanted.since is None or wanted.since < until):
+            page = msgspec.structs.replace(page, archived_until=until)
         if count is None:
             return page
         return msgspec.structs.replace(page, count=await self._search.count(tenant_id, wanted, count))
 
     async def get(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
-        return await self._read.execution(tenant_id, job, scheduled_for)
+        try:
+            return await self._read.execution(tenant_id, job, scheduled_for)
+        except NotFound:
+            return (await self._find_restored(tenant_id, job, scheduled_for)).execution
 
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> builtins.list[AttemptView]:
-        return await self._read.attempts(tenant_id, job, scheduled_for)
+        try:
+            return await self._read.attempts(tenant_id, job, scheduled_for)
+        except NotFound:
+            return (await self._find_restored(tenant_id, job, scheduled_for)).attempts
+
+    async def _find_restored(self, tenant_id: int, job: int, scheduled_for: datetime) -> RestoredExecution:
+        """What is not there may have been brought back from the archive. Called where NotFound is being handled."""
+        found = await self._archive.restored.find(ExecutionKey(tenant_id, scheduled_for, job))
+        if found is None:
+            raise NotFound("execution", execution_id(job, scheduled_for))
+        return found
 
     async def input(
         self, tenant_id: int, job: int, scheduled_for: datetime, attempt: int | None = None
     ) -> ExecutionInput:
         """What an attempt ran with, or the latest one if none is given: also when the job was edited since."""
-        return await self._inputs.input_of(ExecutionKey(tenant_id, scheduled_for, job), attempt)
+        try:
+            return await self._inputs.input_of(ExecutionKey(tenant_id, scheduled_for, job), attempt)
+        except NotFound:
+            found = await self._archive.restored.find(ExecutionKey(tenant_id, scheduled_for, job))
+            if found is None or attempt not in (None, found.input.attempt):
+                raise
+            return found.input
 
     async def missed(self, tenant_id: int, job: int, limit: int) -> builtins.list[MissedView]:
         await self._read.jobs_by_id(tenant_id, [job])

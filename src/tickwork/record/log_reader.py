@@ -16,10 +16,11 @@ from time import monotonic
 import structlog
 
 from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry, LogNews, Position, position_after
-from tickwork.model.errors import Unavailable
+from tickwork.model.errors import NotFound, Unavailable
 from tickwork.model.event_after_commit import LogWritten
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.field_types import Page
+from tickwork.store.port.archive import RestoredStore
 from tickwork.store.port.read_jobs_executions_workers import ReadStore
 from tickwork.store.port.record import LogState, LogStore
 
@@ -167,8 +168,9 @@ async def _wait(woken: asyncio.Event, seconds: float) -> bool:
 
 
 class LogReader:
-    def __init__(self, store: LogStore, read: ReadStore, feeds: LogFeeds) -> None:
+    def __init__(self, store: LogStore, read: ReadStore, feeds: LogFeeds, restored: RestoredStore) -> None:
         self._store = store
+        self._restored = restored
         self._read = read
         self._feeds = feeds
 
@@ -181,16 +183,30 @@ class LogReader:
         limit: int,
         cursor: str | None = None,
     ) -> Page[LogEntry]:
-        """Oldest first."""
-        await self._read.execution(tenant_id, job, scheduled_for)
+        """Oldest first. What was brought back from the archive is one page."""
         key = ExecutionKey(tenant_id, scheduled_for, job)
+        lines = await self._restored_lines(key, attempt)
+        if lines is not None:
+            return Page(lines)
         return await self._store.page(key, attempt, limit, cursor)
 
     async def tail(
         self, tenant_id: int, job: int, scheduled_for: datetime, attempt: int | None, count: int
     ) -> list[LogEntry]:
-        await self._read.execution(tenant_id, job, scheduled_for)
-        return await self._store.last_lines(ExecutionKey(tenant_id, scheduled_for, job), attempt, count)
+        key = ExecutionKey(tenant_id, scheduled_for, job)
+        lines = await self._restored_lines(key, attempt)
+        return await self._store.last_lines(key, attempt, count) if lines is None else lines[-count:]
+
+    async def _restored_lines(self, key: ExecutionKey, attempt: int | None) -> list[LogEntry] | None:
+        """None if the execution is not from the archive. NotFound if there is none at all."""
+        try:
+            await self._read.execution(key.tenant_id, key.job_id, key.scheduled_for)
+        except NotFound:
+            found = await self._restored.find(key)
+            if found is None:
+                raise
+            return [entry for entry in found.log if attempt in (None, entry.attempt)]
+        return None
 
     async def follow(
         self, tenant_id: int, job: int, scheduled_for: datetime, attempt: int | None, begin: Position

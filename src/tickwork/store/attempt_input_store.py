@@ -84,7 +84,7 @@ class PostgresJobVersionStore:
             raise NotFound("execution", execution_id(key.job_id, key.scheduled_for))
         if row["ended_at"] is None:
             raise NotFound("attempt", f"{attempt} of execution {execution_id(key.job_id, key.scheduled_for)}")
-        return _input(key, row)
+        return input_view(key, row)
 
 
 class _Values(NamedTuple):
@@ -107,7 +107,7 @@ def _values(row: asyncpg.Record) -> _Values:
     return _Values("earlier version" if is_earlier else "job", version, task, payload, target)
 
 
-def _input(key: ExecutionKey, row: asyncpg.Record) -> ExecutionInput:
+def input_view(key: ExecutionKey, row: asyncpg.Record) -> ExecutionInput:
     values = _values(row)
     return ExecutionInput(
         execution_id=execution_id(key.job_id, key.scheduled_for),

@@ -19,6 +19,7 @@ _log = structlog.get_logger("tickwork")
 _AHEAD = 8  # days
 _DAY = timedelta(days=1)
 _MONTH_LABEL = 6  # digits
+_SEALED_FOR = timedelta(days=2)  # a day that is being archived is no longer among the partitions
 _TOGETHER = 10_000  # rows that are deleted in one transaction
 _BELONGINGS = (
     "forget_dead_letters",
@@ -30,8 +31,8 @@ _BELONGINGS = (
     "forget_usage",
 )
 # While one transaction waits to drop a partition, all later ones wait behind it.
-_BRIEFLY = "SET LOCAL lock_timeout = '1s'"
-_TABLES = ("execution", "attempt", "log", "checkpoint")
+BRIEFLY = "SET LOCAL lock_timeout = '1s'"
+TABLES = ("execution", "attempt", "log", "checkpoint")
 # Most of each page stays free, so that the finished row with its result fits into the page of the old one and no index
 # changes (HOT).
 _STORAGE = {
@@ -43,10 +44,19 @@ _STORAGE = {
 
 
 class Partitions:
-    def __init__(self, database: Database, history_days: int, *, making: Database | None = None) -> None:
-        """`making`: connections for creating partitions, which must not wait. Dropping takes longer than they allow."""
+    def __init__(
+        self,
+        database: Database,
+        history_days: int,
+        *,
+        making: Database | None = None,
+        are_archived: bool = False,
+    ) -> None:
+        """`making`: connections for creating partitions, which must not wait. Dropping takes longer than they allow.
+        `are_archived`: old ones are not dropped here, but after they are archived."""
         self._database = database
         self._making = making or database
+        self._are_archived = are_archived
         self._history = timedelta(days=history_days)
         self._sql = queries("partitions_and_retention")
         self._begin = self._end = EARLIEST
@@ -61,11 +71,21 @@ class Partitions:
         await self.make_ahead()
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["forget_backfills"], self._history)
-            await connection.execute(self._sql["forget_workers"], self._history)
             await connection.execute(self._sql["forget_moved_jobs"], self._history)
-            await connection.execute(self._sql["forget_job_versions"], self._history)
-            await connection.execute(self._sql["forget_purges"], self._history)
-        return await self._drop_old()
+            told_of = self._history_to_tell()
+            await connection.execute(self._sql["forget_workers"], told_of)
+            await connection.execute(self._sql["forget_job_versions"], told_of)
+            await connection.execute(self._sql["forget_purges"], self._history, self._are_archived)
+            await connection.execute(self._sql["forget_restored"])
+        return False if self._are_archived else await self._drop_old()
+
+    def _history_to_tell(self) -> timedelta:
+        """For how long it is kept which workers there were and what jobs were: executions that wait for the archive are
+        archived with it."""
+        if not self._are_archived:
+            return self._history
+        oldest = min((bounds(label)[0] for label in self._labels), default=self._begin)
+        return self._history + max(self._begin - oldest, timedelta()) + _SEALED_FOR
 
     async def make_ahead(self) -> None:
         """Create the coming partitions. Separate from dropping, so that a failure there does not prevent it."""
@@ -76,7 +96,7 @@ class Partitions:
             labels = await self._read(connection)
             # Somebody may have dropped some, and making them may fail.
             self._labels, self._end = set(labels), _end_without_gap(today, labels)
-            for row in await connection.fetch(self._sql["incomplete_partitions"], _TABLES):
+            for row in await connection.fetch(self._sql["incomplete_partitions"], TABLES):
                 await _make(connection, row["label"])
             for day in ((today + offset * _DAY).date() for offset in range(-1, _AHEAD)):
                 await self._make(connection, day, labels)
@@ -110,13 +130,23 @@ class Partitions:
     def _label_for(self, day: date, labels: Collection[str]) -> str:
         month = f"{day:%Y%m}"
         split = any(label.startswith(month) for label in labels)
-        return f"{day:%Y%m%d}" if split or _bounds(month)[1] > self._begin else month
+        return f"{day:%Y%m%d}" if split or bounds(month)[1] > self._begin else month
+
+    def old_labels(self) -> list[str]:
+        """The partitions from before the history that is kept, oldest first."""
+        return sorted((label for label in self._labels if bounds(label)[1] <= self._begin), key=bounds)
+
+    async def is_attached(self, connection: Connection, label: str) -> bool:
+        return label in await self._read(connection)
+
+    def left(self, label: str) -> None:
+        """The partition is no longer there."""
+        self._labels.discard(label)
 
     async def _drop_old(self) -> bool:
         """Stop at the first partition that is in use: waiting for each would delay all other transactions each time."""
-        old = sorted((label for label in self._labels if _bounds(label)[1] <= self._begin), key=_bounds)
         try:
-            more = [await self._drop(label) for label in old]
+            more = [await self._drop(label) for label in self.old_labels()]
         except Unavailable as error:
             if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
                 raise
@@ -127,27 +157,36 @@ class Partitions:
     async def _drop(self, label: str) -> bool:
         """Drop a partition with nothing left to do. Returns whether there is more to delete before."""
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["lock_partitions"])
-            await connection.execute(self._sql["give_up_rounds"], *_bounds(label))
-            if not await self._is_settled(connection, label):
+            if not await self.is_settled(connection, label):
                 return False
             if await self._forget(connection, label, await self._read(connection)):
                 return True
-            await connection.execute(_BRIEFLY)
+            await connection.execute(BRIEFLY)
             await _drop(connection, label)
-        self._labels.discard(label)
+        self.left(label)
         return False
+
+    async def forget_unless_there(self, connection: Connection, label: str) -> bool:
+        """Forget some of what belongs to a partition that was taken out, unless there is another one for its time.
+        Returns whether there may be more."""
+        await connection.execute(self._sql["lock_partitions"])
+        labels = await self._read(connection)
+        return label not in labels and await self._forget(connection, label, labels)
 
     async def _forget(self, connection: Connection, label: str, labels: Collection[str]) -> bool:
         """Delete some rows that belong to its due times, and to earlier ones without a partition. Returns whether there
         may be more."""
-        begin, end = _bounds(label)
-        since = max((before for _, before in map(_bounds, labels) if before <= begin), default=EARLIEST)
+        begin, end = bounds(label)
+        since = max((before for _, before in map(bounds, labels) if before <= begin), default=EARLIEST)
         answers = [await connection.execute(self._sql[name], since, end, _TOGETHER) for name in _BELONGINGS]
         return max(map(rows_written, answers)) == _TOGETHER
 
-    async def _is_settled(self, connection: Connection, label: str) -> bool:
-        settled: bool = await connection.fetchval(self._sql["is_settled"], *_bounds(label), self._history)
+    async def is_settled(self, connection: Connection, label: str) -> bool:
+        """Whether nothing in a partition is left to do. From here to the end of the transaction no other node creates
+        or drops partitions."""
+        await connection.execute(self._sql["lock_partitions"])
+        await connection.execute(self._sql["give_up_rounds"], *bounds(label))
+        settled: bool = await connection.fetchval(self._sql["is_settled"], *bounds(label), self._history)
         return settled
 
 
@@ -165,8 +204,8 @@ def _end_without_gap(today: datetime, labels: Collection[str]) -> datetime:
 async def _make(connection: Connection, label: str) -> None:
     """Create the tables that are missing, and attach each then: attaching does not wait for readers and writers of the
     other partitions."""
-    begin, end = (at.isoformat() for at in _bounds(label))
-    for table in _TABLES:
+    begin, end = (at.isoformat() for at in bounds(label))
+    for table in TABLES:
         name = f"tickwork.{table}_{label}"
         if await connection.fetchval("SELECT to_regclass($1) IS NULL", name):
             await connection.execute(
@@ -177,11 +216,11 @@ async def _make(connection: Connection, label: str) -> None:
 
 
 async def _drop(connection: Connection, label: str) -> None:
-    for table in _TABLES:
+    for table in TABLES:
         await connection.execute(f"DROP TABLE IF EXISTS tickwork.{table}_{label}")
 
 
-def _bounds(label: str) -> tuple[datetime, datetime]:
+def bounds(label: str) -> tuple[datetime, datetime]:
     """The begin and the exclusive end of a partition: 20260131 is a day, 202601 a month."""
     if len(label) == _MONTH_LABEL:
         begin = date(int(label[:4]), int(label[4:]), 1)

@@ -199,4 +199,5 @@ def _view(row: asyncpg.Record) -> PurgeView:
         requested_by=by if by and by.key else None,
         ended_at=row["ended_at"],
         removed=msgspec.json.decode(row["removed"], type=dict[str, int]),
+        is_in_archive=row["is_in_archive"],
     )

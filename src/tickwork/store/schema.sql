@@ -996,6 +996,30 @@ ALTER TABLE tickwork.api_key ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE tickwork.archive_duty (
+    one boolean DEFAULT true NOT NULL,
+    node_id text NOT NULL,
+    until timestamp with time zone NOT NULL,
+    problem text,
+    problem_since timestamp with time zone,
+    CONSTRAINT archive_duty_one_check CHECK (one)
+);
+
+CREATE TABLE tickwork.archive_part (
+    label text NOT NULL,
+    number integer NOT NULL,
+    begin_at timestamp with time zone NOT NULL,
+    end_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'sealed'::text NOT NULL,
+    generation integer DEFAULT 0 NOT NULL,
+    manifest jsonb,
+    sealed_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    archived_at timestamp with time zone,
+    CONSTRAINT archive_part_number_check CHECK ((number > 0)),
+    CONSTRAINT archive_part_state_check CHECK ((state = ANY (ARRAY['sealed'::text, 'archived'::text, 'dropped'::text]))),
+    CONSTRAINT archived_has_manifest CHECK (((state = 'sealed'::text) = (manifest IS NULL)))
+);
+
 CREATE TABLE tickwork.attempt (
     scheduled_for timestamp with time zone NOT NULL,
     job_id bigint NOT NULL,
@@ -1895,7 +1919,8 @@ CREATE TABLE tickwork.purge (
     before timestamp with time zone DEFAULT 'infinity'::timestamp with time zone NOT NULL,
     removed jsonb DEFAULT '{}'::jsonb NOT NULL,
     ended_at timestamp with time zone,
-    swept boolean DEFAULT false NOT NULL
+    swept boolean DEFAULT false NOT NULL,
+    left_archive_at timestamp with time zone
 );
 
 CREATE TABLE tickwork.queue_priority (
@@ -1903,6 +1928,17 @@ CREATE TABLE tickwork.queue_priority (
     queue text NOT NULL,
     priority smallint NOT NULL,
     CONSTRAINT queue_priority_priority_check CHECK ((((priority >= 0) AND (priority <= 3)) AND (priority <> 2)))
+);
+
+CREATE TABLE tickwork.restored_execution (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    until timestamp with time zone NOT NULL,
+    execution bytea NOT NULL,
+    attempts bytea NOT NULL,
+    input bytea NOT NULL,
+    log bytea NOT NULL
 );
 
 CREATE TABLE tickwork.retry_payload (
@@ -1941,6 +1977,64 @@ ALTER TABLE tickwork.rule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE tickwork.sealed_attempt (
+    scheduled_for timestamp with time zone CONSTRAINT attempt_scheduled_for_not_null NOT NULL,
+    job_id bigint CONSTRAINT attempt_job_id_not_null NOT NULL,
+    tenant_id integer CONSTRAINT attempt_tenant_id_not_null NOT NULL,
+    attempt integer CONSTRAINT attempt_attempt_not_null NOT NULL,
+    outcome tickwork.attempt_outcome CONSTRAINT attempt_outcome_not_null NOT NULL,
+    worker_id integer,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone CONSTRAINT attempt_finished_at_not_null NOT NULL,
+    error bytea
+);
+
+CREATE TABLE tickwork.sealed_checkpoint (
+    scheduled_for timestamp with time zone CONSTRAINT checkpoint_scheduled_for_not_null NOT NULL,
+    job_id bigint CONSTRAINT checkpoint_job_id_not_null NOT NULL,
+    tenant_id integer CONSTRAINT checkpoint_tenant_id_not_null NOT NULL,
+    attempt integer CONSTRAINT checkpoint_attempt_not_null NOT NULL,
+    number integer CONSTRAINT checkpoint_number_not_null NOT NULL,
+    stored_at timestamp with time zone CONSTRAINT checkpoint_stored_at_not_null NOT NULL,
+    took real,
+    step text CONSTRAINT checkpoint_step_not_null NOT NULL,
+    value bytea CONSTRAINT checkpoint_value_not_null NOT NULL
+);
+
+CREATE TABLE tickwork.sealed_execution (
+    scheduled_for timestamp with time zone CONSTRAINT execution_scheduled_for_not_null NOT NULL,
+    job_id bigint CONSTRAINT execution_job_id_not_null NOT NULL,
+    ready_at timestamp with time zone,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    tenant_id integer CONSTRAINT execution_tenant_id_not_null NOT NULL,
+    lane_id integer CONSTRAINT execution_lane_id_not_null NOT NULL,
+    worker_id integer,
+    status tickwork.execution_status CONSTRAINT execution_status_not_null NOT NULL,
+    trigger tickwork.execution_trigger CONSTRAINT execution_trigger_not_null NOT NULL,
+    priority smallint CONSTRAINT execution_priority_not_null NOT NULL,
+    attempt integer CONSTRAINT execution_attempt_not_null NOT NULL,
+    failures smallint CONSTRAINT execution_failures_not_null NOT NULL,
+    losses smallint CONSTRAINT execution_losses_not_null NOT NULL,
+    blocked_by timestamp with time zone,
+    result bytea,
+    reason text,
+    progress bytea,
+    followed boolean CONSTRAINT execution_followed_not_null NOT NULL,
+    own_payload boolean,
+    moved_by xid8
+);
+
+CREATE TABLE tickwork.sealed_log (
+    scheduled_for timestamp with time zone CONSTRAINT log_scheduled_for_not_null NOT NULL,
+    job_id bigint CONSTRAINT log_job_id_not_null NOT NULL,
+    tenant_id integer CONSTRAINT log_tenant_id_not_null NOT NULL,
+    attempt integer CONSTRAINT log_attempt_not_null NOT NULL,
+    first_line integer CONSTRAINT log_first_line_not_null NOT NULL,
+    line_count integer CONSTRAINT log_line_count_not_null NOT NULL,
+    lines bytea CONSTRAINT log_lines_not_null NOT NULL
 );
 
 CREATE TABLE tickwork.session (
@@ -2149,6 +2243,12 @@ ALTER TABLE ONLY tickwork.api_key
 ALTER TABLE ONLY tickwork.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY tickwork.archive_duty
+    ADD CONSTRAINT archive_duty_pkey PRIMARY KEY (one);
+
+ALTER TABLE ONLY tickwork.archive_part
+    ADD CONSTRAINT archive_part_pkey PRIMARY KEY (label, number);
+
 ALTER TABLE ONLY tickwork.attempt
     ADD CONSTRAINT attempt_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
 
@@ -2332,6 +2432,9 @@ ALTER TABLE ONLY tickwork.purge
 ALTER TABLE ONLY tickwork.queue_priority
     ADD CONSTRAINT queue_priority_pkey PRIMARY KEY (tenant_id, queue);
 
+ALTER TABLE ONLY tickwork.restored_execution
+    ADD CONSTRAINT restored_execution_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
 ALTER TABLE ONLY tickwork.retry_payload
     ADD CONSTRAINT retry_payload_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
 
@@ -2346,6 +2449,18 @@ ALTER TABLE ONLY tickwork.rule
 
 ALTER TABLE ONLY tickwork.rule
     ADD CONSTRAINT rule_tenant_id_timing_catch_up_key UNIQUE (tenant_id, timing, catch_up);
+
+ALTER TABLE ONLY tickwork.sealed_attempt
+    ADD CONSTRAINT sealed_attempt_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
+
+ALTER TABLE ONLY tickwork.sealed_checkpoint
+    ADD CONSTRAINT sealed_checkpoint_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, step);
+
+ALTER TABLE ONLY tickwork.sealed_execution
+    ADD CONSTRAINT sealed_execution_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
+ALTER TABLE ONLY tickwork.sealed_log
+    ADD CONSTRAINT sealed_log_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt, first_line);
 
 ALTER TABLE ONLY tickwork.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (digest);
@@ -2391,6 +2506,10 @@ ALTER TABLE ONLY tickwork.worker
 
 ALTER TABLE ONLY tickwork.zone_data
     ADD CONSTRAINT zone_data_pkey PRIMARY KEY (one);
+
+CREATE INDEX archive_part_end ON tickwork.archive_part USING btree (end_at);
+
+CREATE UNIQUE INDEX archive_part_under_way ON tickwork.archive_part USING btree ((true)) WHERE (state <> 'dropped'::text);
 
 CREATE INDEX attempt_version_age ON tickwork.attempt_version USING btree (scheduled_for);
 
@@ -2500,7 +2619,13 @@ CREATE INDEX ping_to_check ON tickwork.ping USING btree (check_at) WHERE (check_
 
 CREATE INDEX purge_age ON tickwork.purge USING btree (ended_at);
 
+CREATE INDEX purge_in_archive ON tickwork.purge USING btree (requested_at) WHERE (left_archive_at IS NULL);
+
 CREATE INDEX purge_under_way ON tickwork.purge USING btree (requested_at) WHERE (NOT swept);
+
+CREATE INDEX restored_execution_age ON tickwork.restored_execution USING btree (until);
+
+CREATE INDEX restored_execution_of_job ON tickwork.restored_execution USING btree (tenant_id, job_id);
 
 CREATE INDEX retry_payload_age ON tickwork.retry_payload USING btree (scheduled_for);
 

@@ -1,7 +1,7 @@
 -- The whole schema, ordered by subject: helpers; tenants and access; tasks, lanes and queues; rules; jobs; executions
 -- and attempts; what attempts ran with; logs and checkpoints; workers and leases; callbacks; circuit breakers;
 -- backfills; events; dependencies and fan-outs; statistics; search; channels and notifications; pings and heartbeats;
--- purges; nodes and the cluster; and last the two views that users may read.
+-- purges; the archive; nodes and the cluster; and last the two views that users may read.
 --
 -- Rows refer to each other by number, without foreign keys on the tables that every execution touches: a key would cost
 -- a lookup and a row lock for each. `tenant_id` is on every row that belongs to a tenant and leads most keys, because
@@ -2107,10 +2107,69 @@ CREATE TABLE tickwork.purge (
     before timestamptz NOT NULL DEFAULT 'infinity',  -- what was due from here on is gone
     removed jsonb NOT NULL DEFAULT '{}',             -- how many rows, by what they were
     ended_at timestamptz,
-    swept boolean NOT NULL DEFAULT false             -- it was looked at once more after its end
+    swept boolean NOT NULL DEFAULT false,            -- it was looked at once more after its end
+    left_archive_at timestamptz                      -- from then on the archive has nothing of the job
 );
 CREATE INDEX purge_under_way ON tickwork.purge (requested_at) WHERE NOT swept;
 CREATE INDEX purge_age ON tickwork.purge (ended_at);
+CREATE INDEX purge_in_archive ON tickwork.purge (requested_at) WHERE left_archive_at IS NULL;
+
+
+-- Archive
+
+-- The partitions that were archived, or are about to be: one day each, or a month. One at a time is taken out of the
+-- partitioned tables, so that it no longer changes, then written, read back, and dropped. A day in which executions
+-- ran again after that has another part, with the next number.
+CREATE TABLE tickwork.archive_part (
+    label text NOT NULL,                -- the day or month, as its partitions are called
+    number integer NOT NULL CHECK (number > 0),
+    begin_at timestamptz NOT NULL,
+    end_at timestamptz NOT NULL,
+    state text NOT NULL DEFAULT 'sealed' CHECK (state IN ('sealed', 'archived', 'dropped')),
+    -- Files are never overwritten: who writes a part, or writes it again, does so as a new generation. The archive
+    -- has the one that is noted here.
+    generation integer NOT NULL DEFAULT 0,
+    manifest jsonb,                     -- of that generation: its files with their rows, sizes and checksums
+    sealed_at timestamptz NOT NULL DEFAULT tickwork.clock(),
+    archived_at timestamptz,
+    PRIMARY KEY (label, number),
+    CONSTRAINT archived_has_manifest CHECK ((state = 'sealed') = (manifest IS NULL))
+);
+CREATE INDEX archive_part_end ON tickwork.archive_part (end_at);
+CREATE UNIQUE INDEX archive_part_under_way ON tickwork.archive_part ((true)) WHERE state <> 'dropped';
+
+-- Which node archives, and what was wrong when one last tried: one row at most.
+CREATE TABLE tickwork.archive_duty (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    node_id text NOT NULL,
+    until timestamptz NOT NULL,         -- a node that says nothing until then has lost it
+    problem text,
+    problem_since timestamptz
+);
+
+-- The tables of the part that is under way. They are empty themselves and have what was taken out as children.
+CREATE TABLE tickwork.sealed_execution (LIKE tickwork.execution, PRIMARY KEY (tenant_id, scheduled_for, job_id));
+CREATE TABLE tickwork.sealed_attempt (LIKE tickwork.attempt, PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt));
+CREATE TABLE tickwork.sealed_log (
+    LIKE tickwork.log, PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt, first_line));
+CREATE TABLE tickwork.sealed_checkpoint (
+    LIKE tickwork.checkpoint, PRIMARY KEY (tenant_id, scheduled_for, job_id, step));
+
+-- Executions that somebody brought back from the archive to look at them. They are answers, as the API gave them: apart
+-- from executions, so that nothing fires, retries or counts them.
+CREATE TABLE tickwork.restored_execution (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamptz NOT NULL,
+    job_id bigint NOT NULL,
+    until timestamptz NOT NULL,         -- deleted then
+    execution bytea NOT NULL,           -- JSON, as are the others
+    attempts bytea NOT NULL,
+    input bytea NOT NULL,               -- of the last attempt
+    log bytea NOT NULL,
+    PRIMARY KEY (tenant_id, scheduled_for, job_id)
+);
+CREATE INDEX restored_execution_of_job ON tickwork.restored_execution (tenant_id, job_id);
+CREATE INDEX restored_execution_age ON tickwork.restored_execution (until);
 
 
 -- Nodes and the cluster

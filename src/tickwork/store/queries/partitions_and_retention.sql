@@ -85,8 +85,13 @@ WHERE v.until < tickwork.clock() - $1::interval AND NOT EXISTS (
     SELECT FROM tickwork.attempt_version a WHERE a.job_id = v.job_id AND a.version = v.version OFFSET 0);
 
 -- name: forget_purges
--- Deletes that jobs were purged long ago.
-DELETE FROM tickwork.purge WHERE ended_at < tickwork.clock() - $1::interval AND swept;
+-- Deletes that jobs were purged long ago, also from the archive if there is one ($2).
+DELETE FROM tickwork.purge
+WHERE ended_at < tickwork.clock() - $1::interval AND swept AND (left_archive_at IS NOT NULL OR NOT $2::bool);
+
+-- name: forget_restored
+-- Deletes what was brought back from the archive for some time.
+DELETE FROM tickwork.restored_execution WHERE until < tickwork.clock();
 
 -- name: forget_usage
 -- Deletes what attempts have used whose executions are about to be dropped.
@@ -115,7 +120,8 @@ LIMIT $4
 FOR UPDATE SKIP LOCKED;
 
 -- name: forget_jobs
--- Deletes those of these jobs that nothing refers to: no execution, no manual run, no child.
+-- Deletes those of these jobs that nothing refers to: no execution, also none that is being archived, no manual run, no
+-- child.
 WITH gone AS (
     -- The jobs that nothing refers to, deleted.
     DELETE FROM tickwork.job j
@@ -123,6 +129,10 @@ WITH gone AS (
         AND NOT EXISTS (
             SELECT FROM tickwork.execution e
             WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
+            OFFSET 0)
+        AND NOT EXISTS (
+            SELECT FROM tickwork.archive_part p
+            WHERE p.state <> 'dropped' AND j.scheduled_for >= p.begin_at AND j.scheduled_for < p.end_at
             OFFSET 0)
         AND NOT EXISTS (SELECT FROM tickwork.off_schedule_execution x WHERE x.job_id = j.id OFFSET 0)
         AND NOT EXISTS (SELECT FROM tickwork.dependency d WHERE d.parent_id = j.id OFFSET 0)

@@ -39,8 +39,10 @@ WITH elements AS (
 INSERT INTO tickwork.purge (job_id, tenant_id, requested_by) VALUES ($2, $1, $3::jsonb) ON CONFLICT DO NOTHING;
 
 -- name: purge_of_job
--- How far a purge has come.
-SELECT job_id, requested_at, requested_by, ended_at, removed FROM tickwork.purge WHERE tenant_id = $1 AND job_id = $2;
+-- How far a purge has come, and whether the archive may still have something of the job.
+SELECT job_id, requested_at, requested_by, ended_at, removed,
+    left_archive_at IS NULL AND EXISTS (SELECT FROM tickwork.archive_part) AS is_in_archive
+FROM tickwork.purge WHERE tenant_id = $1 AND job_id = $2;
 
 -- name: take_purge
 -- Locks a purge that has something to delete: the one that is named, or the oldest. One that has ended is looked at
@@ -214,6 +216,9 @@ WITH heartbeats AS (
 ), versions AS (
     -- What it was before it was edited.
     DELETE FROM tickwork.job_version WHERE job_id = $2
+), restored AS (
+    -- What somebody brought back from the archive.
+    DELETE FROM tickwork.restored_execution WHERE tenant_id = $1 AND job_id = $2
 )
 DELETE FROM tickwork.backfill WHERE tenant_id = $1 AND job_id = $2;
 
