@@ -48,6 +48,7 @@ LoopName: TypeAlias = Literal[
     "write pulse",
     "delete old events",
     "delete old errors",
+    "apply retention",
     "read heartbeats",
     "call heartbeats",
     # pings
@@ -67,6 +68,7 @@ LoopName: TypeAlias = Literal[
     "test writes",
     "maintain partitions",
     "delete past jobs",
+    "delete ended jobs",
     "record key use",
     "update sessions",
     "expire idempotency keys",
