@@ -48,6 +48,7 @@ LoopName: TypeAlias = Literal[
     "write pulse",
     "delete old events",
     "delete old errors",
+    "apply retention",
     "read heartbeats",
     "call heartbeats",
     # pings
@@ -68,6 +69,7 @@ LoopName: TypeAlias = Literal[
     "maintain partitions",
     "archive history",
     "delete past jobs",
+    "delete ended jobs",
     "record key use",
     "update sessions",
     "expire idempotency keys",

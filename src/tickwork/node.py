@@ -221,7 +221,7 @@ class Node:
         self._backfills = PostgresBackfillStore(self._database)
         self._trace_handover = self._spans.handed_over if self._spans else None
         self._connected_workers = ConnectedWorkers(self._trace_handover)
-        self._monitoring = Monitoring(self._database)
+        self._monitoring = Monitoring(self._database, self._settings.history_days)
         self._watches = Watches(opened, self._settings, self._loops, self.health)
         self.pings, self.outside_ping = self._watches.pings, self._watches.outside_ping
         self.cluster = self._watches.cluster
@@ -303,7 +303,7 @@ class Node:
         database, publish = self._database, self._events.publish
         records, logs = PostgresOutcomeStore(database), PostgresLogStore(database)
         self._feeds = LogFeeds(logs)
-        monitoring = self._monitoring
+        monitoring, self.retention = self._monitoring, self._monitoring.retention
         self.event_feed, self.event_history = monitoring.event_feed, monitoring.event_history
         self.statistics, self._statistics_counter = monitoring.statistics, monitoring.statistics_counter
         failing, heartbeats = monitoring.failing_jobs, self._watches.heartbeats

@@ -17,6 +17,7 @@ from tickwork.store.connect_to_any_host import VITAL, Connector
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.database_errors import DISK_FULL, Condition
 from tickwork.store.embedded.server import EmbeddedPostgres
+from tickwork.store.ended_jobs_and_unused_rules import EndedJobs
 from tickwork.store.failover.leave_replaced_server import ServerWatch
 from tickwork.store.failover.notice_failover import FailoverWatch
 from tickwork.store.loops_with_work_store import LoopsWithWork
@@ -43,6 +44,7 @@ class OpenDatabase(NamedTuple):
     clock: DatabaseClock
     partitions: Partitions
     past_jobs: PastJobs
+    ended_jobs: EndedJobs
     node_id: str
     server: ServerWatch
     failovers: FailoverWatch
@@ -56,6 +58,7 @@ class OpenDatabase(NamedTuple):
         loops.add("test writes", self.work.try_to_store, every=1)
         loops.add("maintain partitions", self.partitions.keep_up, every=600, stuck_after=_LONG_STEP)
         loops.add("delete past jobs", self.past_jobs.forget, every=600, stuck_after=_LONG_STEP)
+        loops.add("delete ended jobs", self.ended_jobs.forget, every=600, stuck_after=_LONG_STEP)
         if self.replica:
             loops.add("watch replica", self.replica.look, every=1)
         if self.embedded:
@@ -82,7 +85,7 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     )
     await clock.read()
     await partitions.make_ahead()
-    past_jobs = PastJobs(work, settings.history_days)
+    past_jobs, ended_jobs = PastJobs(work, settings.history_days), EndedJobs(work, settings.history_days)
     node_id = f"n{token_hex(6)}"
     failovers = await _watch_failovers(pools, node_id)
     connect = Connector(url)
@@ -90,8 +93,8 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     server = ServerWatch(connect, pools)
     opening.push_async_callback(server.close)
     return OpenDatabase(
-        url, embedded, work, vital, recovery, clock, partitions, past_jobs, node_id, server, failovers,
-        _open_replica(settings, work, clock, opening),
+        url, embedded, work, vital, recovery, clock, partitions, past_jobs, ended_jobs, node_id, server,
+        failovers, _open_replica(settings, work, clock, opening),
     )  # fmt: skip
 
 

@@ -1,9 +1,10 @@
-"""What a node counts and tells about executions: events, causes of failures, statistics."""
+"""What a node counts, tells and keeps about executions: events, causes of failures, statistics, retention."""
 
 from datetime import timedelta
 from functools import partial
 
 from tickwork.loop import Loops
+from tickwork.record.delete_beyond_retention import Retentions
 from tickwork.record.event_stream import PULSE_INTERVAL, EventFeed, EventHistory, EventNumbering, PulseWriter
 from tickwork.record.outcomes import FailingJobs
 from tickwork.record.read_statistics_series import Statistics
@@ -16,6 +17,7 @@ from tickwork.store.event_store import PostgresEventStore
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.store.late_and_slow_events import PostgresOverdueStore
 from tickwork.store.pool import Database
+from tickwork.store.retention_store import PostgresRetentionStore
 from tickwork.store.statistics_store import PostgresStatisticsStore
 
 # Seconds between the steps of a loop
@@ -26,7 +28,7 @@ _LONG_STEP = 120.0  # merging a day of very many tasks
 
 
 class Monitoring:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, history_days: int) -> None:
         self._events = PostgresEventStore(database)
         self._overdue = PostgresOverdueStore(database)
         self._deadlines = Deadlines(PostgresDeadlineStore(database))
@@ -36,6 +38,7 @@ class Monitoring:
         self.failing_jobs, self.pulse = FailingJobs(self._events), PulseWriter(self._events)
         self.statistics_counter = StatisticsCounter(self._statistics)
         self.statistics = Statistics(self._statistics, PostgresJobSearch(database))
+        self.retention = Retentions(PostgresRetentionStore(database), history_days)
 
     def add_loops(self, loops: Loops, history: timedelta) -> None:
         """`history`: how long events and causes of failures are kept."""
@@ -51,4 +54,5 @@ class Monitoring:
         loops.add("keep up statistics", keep_up, every=_STATISTICS_INTERVAL, stuck_after=_LONG_STEP)
         loops.add("delete old statistics", self._statistics.delete_old, every=600)
         loops.add("delete old events", partial(self._events.delete_old, history), every=60)
+        self.retention.add_loops(loops)
         loops.add("delete old errors", partial(self.error_groups.delete_old, history), every=600)

@@ -21,6 +21,7 @@ IDLE = {
     "max_backlog": None,
     "max_workers": None,
     "priority": "normal",
+    "retention": None,
     "depth": 0,
     "depth_is_exact": True,
     "depth_by_priority": {"critical": 0, "high": 0, "normal": 0, "low": 0},

@@ -1798,6 +1798,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how much history is kept of your jobs, unless they or their queues say otherwise
+         * @description `history_days` is how long the installation keeps it: nothing is kept for longer. Needs a key with the scope `read`.
+         */
+        get: operations["get_retention"];
+        /**
+         * Set how much history is kept of each of your jobs, unless the job or its queue says otherwise
+         * @description `age` is for how long executions are kept after their end, `last` how many of a job's latest ones are kept at most. What is left out is not limited: `{}` keeps all. What is beyond is deleted soon, for good. Needs a key with the scope `admin`.
+         */
+        put: operations["set_retention"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/schedules/preview": {
         parameters: {
             query?: never;
@@ -3524,6 +3548,7 @@ export interface components {
             queue?: string | null;
             ref?: string | null;
             requires?: components["schemas"]["JobPatchRequires"] | null;
+            retention?: components["schemas"]["JobPatchRetention"] | null;
             retry?: components["schemas"]["JobPatchRetryRequest"] | null;
             schedule?: components["schemas"]["ScheduleRequest"] | null;
             start_within?: (string | number) | null;
@@ -3584,6 +3609,11 @@ export interface components {
             memory?: components["schemas"]["Size"] | null;
             storage?: components["schemas"]["Size"] | null;
             worker?: string | null;
+        };
+        /** JobPatchRetention */
+        JobPatchRetention: {
+            age?: (string | number) | null;
+            last?: number | null;
         };
         /** JobPatchRetryRequest */
         JobPatchRetryRequest: {
@@ -3677,6 +3707,8 @@ export interface components {
             ref: string | null;
             /** @default {} */
             requires: components["schemas"]["Requires"];
+            /** @default null */
+            retention: components["schemas"]["Retention"] | null;
             /** @default {} */
             retry: components["schemas"]["RetryRequest"];
             /** @default null */
@@ -3776,6 +3808,8 @@ export interface components {
             recent_runs: components["schemas"]["RunSummary"][] | null;
             /** @default {} */
             requires: components["schemas"]["Requires"];
+            /** @default null */
+            retention: components["schemas"]["RetentionView"] | null;
             retry: components["schemas"]["RetryPolicy"];
             /** @default 0 */
             running: number;
@@ -4737,6 +4771,8 @@ export interface components {
             priority: "critical" | "high" | "low" | "normal";
             /** @default null */
             rate: string | null;
+            /** @default null */
+            retention: components["schemas"]["Retention"] | null;
         };
         /**
          * QueueView
@@ -4761,6 +4797,8 @@ export interface components {
              */
             priority: "critical" | "high" | "low" | "normal";
             rate: string | null;
+            /** @default null */
+            retention: components["schemas"]["RetentionView"] | null;
             running: number;
         };
         /**
@@ -4966,6 +5004,24 @@ export interface components {
              * @enum {unknown}
              */
             running: "cancel" | "on_worker_lost" | "retry";
+        };
+        /**
+         * Retention
+         * @description How much is kept. With both, what is beyond one of them is deleted.
+         */
+        Retention: {
+            /** @default null */
+            age: (string | number) | null;
+            /** @default null */
+            last: number | null;
+        };
+        /**
+         * RetentionView
+         * @description How much is kept, as shown to users, in seconds.
+         */
+        RetentionView: {
+            age: number | null;
+            last: number | null;
         };
         /**
          * RetireRequest
@@ -5395,6 +5451,15 @@ export interface components {
             url: string;
             /** @default 5m */
             window: components["schemas"]["Duration"];
+        };
+        /**
+         * TenantRetention
+         * @description What the jobs of a tenant keep unless they or their queues say otherwise, and how long history is kept at all.
+         */
+        TenantRetention: {
+            age: number | null;
+            history_days: number;
+            last: number | null;
         };
         /**
          * TimelineBar
@@ -18716,6 +18781,236 @@ export interface operations {
                 };
             };
             /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_retention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantRetention"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_retention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "age": "7d",
+                 *       "last": 1000
+                 *     }
+                 */
+                "application/json": components["schemas"]["Retention"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantRetention"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -145,6 +145,7 @@ function Definition({ job }: { job: Job }) {
         ...(job.requires.worker ? ([["Runs only on", job.requires.worker]] as const) : []),
         ...(job.unknown_task === "wait" ? ([["If its task is unknown", "it waits"]] as const) : []),
         ["When its worker is lost", job.on_worker_lost],
+        ...(job.retention ? ([["Keeps", keptText(job.retention)]] as const) : []),
         ["Owner", job.owner ? <Link key="owner" to="/jobs" search={{ owner: job.owner }}>{job.owner}</Link> : "–"],
         ["Tags", job.tags.length > 0 ? <Tags key="tags" tags={job.tags} /> : "–"],
         ["Created", <TimeText key="created" at={job.created_at} />],
@@ -154,6 +155,11 @@ function Definition({ job }: { job: Job }) {
       ]}
     />
   );
+}
+
+function keptText({ age, last }: NonNullable<Job["retention"]>): string {
+  const texts = [age ? `executions for ${formatDuration(age)}` : null, last ? `the last ${last.toLocaleString("en")}` : null];
+  return texts.filter(Boolean).join(", at most ");
 }
 
 function whatRuns(job: Job): (readonly [string, React.ReactNode])[] {

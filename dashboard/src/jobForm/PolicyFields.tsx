@@ -101,6 +101,23 @@ export function PolicyFields({ draft, onChange, errors, task }: PolicyFieldsProp
         onChange={(queue) => onChange({ queue })}
         error={errorAt(errors, "queue")}
       />
+      <TextInput
+        label="Keep executions for"
+        description="After their end. They are never kept for longer than the installation keeps history."
+        placeholder="as its queue says"
+        value={draft.keepFor}
+        onChange={text("keepFor")}
+        error={errorAt(errors, "retention.age") ?? errorAt(errors, "retention")}
+      />
+      <TextInput
+        label="Keep at most"
+        description="The latest executions that have ended."
+        inputMode="numeric"
+        placeholder="as its queue says"
+        value={draft.keepLast}
+        onChange={text("keepLast")}
+        error={errorAt(errors, "retention.last")}
+      />
       <Choice label="When its worker is lost" choices={ON_WORKER_LOST} value={draft.onWorkerLost} onChange={pick("onWorkerLost")} error={errorAt(errors, "on_worker_lost")} />
     </SimpleGrid>
   );

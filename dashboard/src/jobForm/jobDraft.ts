@@ -55,6 +55,10 @@ export interface JobDraft extends CommandDraft {
   dependsOn: string[];
   heartbeatUrl: string;
   notify: NotifyDraft[];
+  /** How long executions are kept after their end; empty: as long as the queue, the tenant or the installation says. */
+  keepFor: string;
+  /** How many of them are kept at most. */
+  keepLast: string;
 }
 
 export const NEW_DRAFT: JobDraft = {
@@ -64,7 +68,7 @@ export const NEW_DRAFT: JobDraft = {
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
   queue: "", priority: "", timeout: "", warnAfter: "", startWithin: "", deadline: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
   overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
-  notify: [],
+  notify: [], keepFor: "", keepLast: "",
 };
 
 export type JobFields = Record<string, unknown>;
@@ -100,7 +104,14 @@ export function requestOf(draft: JobDraft): JobFields {
   put("tags", draft.tags);
   put("heartbeat_url", draft.heartbeatUrl.trim());
   put("notify", draft.notify);
+  put("retention", retentionOf(draft));
   return fields;
+}
+
+function retentionOf({ keepFor, keepLast }: JobDraft): JobFields | undefined {
+  const age = keepFor.trim();
+  if (!age && !keepLast) return undefined;
+  return { ...(age ? { age } : {}), ...(keepLast ? { last: Number(keepLast) } : {}) };
 }
 
 export function readJson(path: string, text: string): unknown {
@@ -241,6 +252,8 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     dependsOn: job.depends_on.map(dependencyText),
     heartbeatUrl: job.heartbeat_url ?? "",
     notify: job.notify.map(({ on, to }) => ({ on: [...on], to: [...to] })),
+    keepFor: job.retention?.age ? seconds(job.retention.age) : "",
+    keepLast: String(job.retention?.last ?? ""),
   };
 }
 

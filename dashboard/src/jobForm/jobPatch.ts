@@ -4,7 +4,7 @@ import { type JobDraft, type JobFields, requestOf } from "./jobDraft";
 const RESETTABLE = [
   "name", "key", "description", "owner", "payload", "schedule", "timezone", "queue", "priority", "timeout", "warn_after",
   "start_within", "deadline", "retry", "overlap", "catch_up", "on_worker_lost", "depends_on", "tags", "task", "unknown_task", "http",
-  "command", "env", "cwd", "stdin", "exit_codes", "process_limits", "heartbeat_url", "notify",
+  "command", "env", "cwd", "stdin", "exit_codes", "process_limits", "heartbeat_url", "notify", "retention",
 ];
 
 /** The merge patch that makes one draft of the other: only what changed, and null for what is gone. */

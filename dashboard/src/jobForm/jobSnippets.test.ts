@@ -29,6 +29,10 @@ describe("snippetOf", () => {
     expect(snippetOf("CLI", { task: "a", notify }, "")).toContain("--notify failed,recovered=ops \\\n  --notify late=");
   });
 
+  it("says how much is kept", () => {
+    expect(snippetOf("CLI", { task: "a", retention: { age: "7d", last: 100 } }, "")).toContain("--keep-for 7d \\\n  --keep-last 100");
+  });
+
   it("names what no flag can say", () => {
     const command = snippetOf("CLI", { task: "a", catch_up: { policy: "all" }, retry: { backoff: "fixed" }, schedule: { text: "every day" } }, "");
     expect(command.split("\n")[0]).toBe("# catch_up, retry.backoff, schedule: only by the API; see curl");

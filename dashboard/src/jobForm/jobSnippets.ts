@@ -58,6 +58,10 @@ const LONG_FLAGS: Record<string, (value: unknown, unsaid: string[]) => string[]>
   },
   process_limits: (value) => Object.entries(value as Record<string, string | number>).map(([name, limit]) => `--max-${name.replace("_", "-")} ${limit}`),
   notify: (value) => (value as { on: string[]; to: string[] }[]).map(({ on, to }) => `--notify ${quoted(`${on.join(",")}=${to.join(",")}`)}`),
+  retention: (value) => {
+    const { age, last } = value as { age?: string; last?: number };
+    return [...(age ? [`--keep-for ${quoted(age)}`] : []), ...(last ? [`--keep-last ${last}`] : [])];
+  },
   retry: (value, unsaid) => {
     const { max_attempts, ...others } = value as { max_attempts?: number };
     unsaid.push(...Object.keys(others).map((name) => `retry.${name}`));

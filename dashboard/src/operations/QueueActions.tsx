@@ -38,13 +38,18 @@ function QueueLimits({ queue, onClose }: { queue: Queue; onClose: () => void }) 
   const [backlog, setBacklog] = useState<string | number>(queue.max_backlog ?? "");
   const [rate, setRate] = useState(queue.rate ?? "");
   const [workers, setWorkers] = useState<string | number>(queue.max_workers ?? "");
+  const [keepFor, setKeepFor] = useState(queue.retention?.age ? `${queue.retention.age}s` : "");
+  const [keepLast, setKeepLast] = useState<string | number>(queue.retention?.last ?? "");
   const [priority, setPriority] = useState<Queue["priority"]>(queue.priority);
   const saving = useAction({
     act: () =>
       answer(
         api.PUT("/v1/queues/{name}", {
           params: { path: { name: queue.name } },
-          body: { max_running: limit(running), max_backlog: limit(backlog), rate: rate.trim() || null, max_workers: limit(workers), priority },
+          body: {
+            max_running: limit(running), max_backlog: limit(backlog), rate: rate.trim() || null, max_workers: limit(workers), priority,
+            retention: keepFor.trim() || keepLast ? { age: keepFor.trim() || null, last: limit(keepLast) } : null,
+          },
         }),
       ),
     done: () => `The limits of ${queue.name} are set`,
@@ -69,6 +74,8 @@ function QueueLimits({ queue, onClose }: { queue: Queue; onClose: () => void }) 
         allowDeselect={false}
         mt="sm"
       />
+      <TextInput label="Keep executions for" description="such as 7d, after their end; a job may say otherwise" value={keepFor} onChange={(event) => setKeepFor(event.currentTarget.value)} mt="sm" />
+      <NumberInput label="Keep of each job at most" description="of its latest executions; a job may say otherwise" value={keepLast} onChange={setKeepLast} min={1} max={10_000} allowDecimal={false} mt="sm" />
       {Boolean(saving.error) && <Problem error={saving.error} />}
       <Group justify="flex-end" mt="lg">
         <Button variant="default" onClick={onClose}>

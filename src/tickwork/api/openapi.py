@@ -48,6 +48,7 @@ _TAGS = {
     "channels": "Where notifications go, and when.",
     "breakers": "The circuit breakers of HTTP destinations that failed recently.",
     "queues": "The queues that executions wait in, and their limits.",
+    "retention": "How much of the history of your jobs is kept.",
     "notifications": "What channels are told, and what became of it.",
     "notification-rules": "Who is told of what, besides what jobs say themselves.",
     "workers": "The processes that run attempts.",

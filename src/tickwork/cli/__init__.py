@@ -28,6 +28,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "dead-letter": "Inspect, redrive and discard executions that failed for good.",
     "notification": "Inspect what channels are told, send it again, and set who is told of what.",
     "queue": "Inspect, limit, pause and resume queues.",
+    "retention": "Show and set how much history the jobs of your tenant keep.",
     "breaker": "Inspect and reset the circuit breakers of HTTP destinations.",
     "channel": "Set, test and preview channels: where notifications go.",
     "ping": "Expect what runs elsewhere, and see whether it did.",

@@ -13,6 +13,7 @@ from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_e
 from tickwork.cli.format_elapsed import format_elapsed
 from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
+from tickwork.cli.keep_options import kept_text
 from tickwork.cli.list_job_changes import changes
 from tickwork.cli.option_types import duration, instant
 from tickwork.cli.output import (
@@ -153,6 +154,7 @@ _FIELDS: Columns[JobView] = {
     "owner": lambda job: job.owner,
     "heartbeat URL": lambda job: job.heartbeat_url,
     "notify": lambda job: [_notify_text(entry) for entry in job.notify],
+    "keeps": lambda job: kept_text(job.retention),
     "version": lambda job: job.version,
     "created": lambda job: job.created_at,
     "updated": lambda job: job.updated_at,

@@ -6,6 +6,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tickwork.cli.command_job_options import COMMAND_OPTIONS, command_fields
+from tickwork.cli.keep_options import KEEP_OPTIONS, kept_fields
 from tickwork.cli.option_types import dependency, header, json_value, label, notify_entry, resource
 from tickwork.model.http_target import Completion, HttpTarget
 from tickwork.model.job import PRIORITIES, OnWorkerLost, UnknownTask
@@ -194,6 +195,7 @@ _OPTIONS = (
         metavar="KIND,…=CHANNEL,…",
         help="Tell channels of the job, such as failed,recovered=ops; failed= silences rules. Can be repeated.",
     ),
+    *KEEP_OPTIONS,
 )
 
 
@@ -220,6 +222,8 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     needs = requires(given.pop("resources", ()), given.pop("labels", ()), given.pop("worker", None))
     if needs:
         given["requires"] = needs
+    if kept := kept_fields(given):
+        given["retention"] = kept
     retry: dict[str, Any] = {name: given.pop(name) for name in ("only_on", "never_on") if name in given}
     if "retries" in given:
         retry["max_attempts"] = given.pop("retries") + 1

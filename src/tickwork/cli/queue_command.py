@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from tickwork.cli.keep_options import keep_options, kept_fields, kept_text
 from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
@@ -14,7 +15,8 @@ from tickwork.model.job import PRIORITIES
 from tickwork.model.quantities import format_duration
 from tickwork.model.queue import MOST_BACKLOG, QueueSettings, QueueView
 
-_LIMITS = tuple(name for name in QueueSettings.__struct_fields__ if name != "priority")
+_OTHERS = ("priority", "retention")
+_LIMITS = tuple(name for name in QueueSettings.__struct_fields__ if name not in _OTHERS)
 
 
 def _depth(queue: QueueView) -> str:
@@ -44,6 +46,7 @@ QUEUE_COLUMNS: Columns[QueueView] = {
     "max backlog": lambda queue: queue.max_backlog,
     "max workers": lambda queue: queue.max_workers,
     "priority": lambda queue: None if queue.priority == "normal" else queue.priority,
+    "keeps": lambda queue: kept_text(queue.retention),
 }
 
 
@@ -93,9 +96,11 @@ def get(client: Client, name: str) -> QueueView:
     type=click.Choice(PRIORITIES),
     help="Which queues go first when workers are short, before the priority of jobs.",
 )
+@keep_options
+@click.option("--keep-all", is_flag=True, help="Keep all that the tenant and the installation do.")
 @prints_item(QUEUE_COLUMNS)
 def set_(client: Client, name: str, **options: Any) -> QueueView:
-    """Change some limits of a queue, or its priority; the others stay as they are.
+    """Change some settings of a queue; the others stay as they are.
 
     You can set them before the first job names the queue.
     """
@@ -122,8 +127,8 @@ def _current_limits(client: Client, name: str) -> dict[str, Any]:
     try:
         queue = client.get_queue(name)
     except NotFound:
-        return dict.fromkeys(_LIMITS) | {"priority": "normal"}
-    return {limit: getattr(queue, limit) for limit in (*_LIMITS, "priority")}
+        return dict.fromkeys(_LIMITS) | {"priority": "normal", "retention": None}
+    return {setting: getattr(queue, setting) for setting in (*_LIMITS, *_OTHERS)}
 
 
 def _changed_limits(current: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -135,4 +140,9 @@ def _changed_limits(current: dict[str, Any], options: dict[str, Any]) -> dict[st
             raise click.UsageError(f"give --{flag} or --no-{flag}, not both")
         if removed or options[limit] is not None:
             changed[limit] = options[limit]
+    kept = kept_fields(options)
+    if kept and options["keep_all"]:
+        raise click.UsageError("give --keep-for and --keep-last, or --keep-all, not both")
+    if kept or options["keep_all"]:
+        changed["retention"] = kept or None
     return changed | ({"priority": options["priority"]} if options["priority"] else {})

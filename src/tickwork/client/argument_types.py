@@ -27,6 +27,7 @@ from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.overlap import Overlap
 from tickwork.model.process_limits import ProcessLimits
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
+from tickwork.model.retention import Retention
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -87,6 +88,7 @@ class JobFields(TypedDict, total=False):
     owner: str
     heartbeat_url: str
     notify: list[NotifyEntry] | list[dict[str, Any]]
+    retention: Retention | dict[str, Any]
 
 
 class EventFilters(TypedDict, total=False):

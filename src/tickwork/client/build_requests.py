@@ -40,6 +40,7 @@ from tickwork.model.overlap import Overlap
 from tickwork.model.parsed_schedule_and_preview import Preview
 from tickwork.model.purge_progress import PurgeView
 from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.model.retention import Retention, RetentionView
 from tickwork.model.why_waiting import Why
 
 Answer = TypeVar("Answer")
@@ -344,14 +345,16 @@ def set_queue(
     max_backlog: int | None = None,
     max_workers: int | None = None,
     priority: Priority = "normal",
+    retention: Retention | RetentionView | Mapping[str, Any] | None = None,
 ) -> Call[QueueView]:
-    """Replace the limits of a queue and its priority among the queues. A limit that is not given is removed."""
+    """Replace the settings of a queue. A limit or a retention that is not given is removed."""
     settings = QueueSettings(
         max_running=max_running,
         rate=rate,
         max_backlog=max_backlog,
         max_workers=max_workers,
         priority=priority,
+        retention=msgspec.convert(retention, Retention | None, from_attributes=True),
     )
     body = msgspec.json.encode(settings)
     return Call(method="PUT", path=("queues", name), answer=QueueView, body=body)

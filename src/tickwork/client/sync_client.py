@@ -17,6 +17,7 @@ from tickwork.client import (
     build_notification_rule_and_log_requests,
     build_ping_requests,
     build_requests,
+    build_retention_requests,
     build_worker_and_task_requests,
     rest_worker_requests,
     wait_for_execution,
@@ -183,6 +184,9 @@ class Client:
     recall_checkpoint = _sends(rest_worker_requests.recall_checkpoint)
     complete_execution = _sends(rest_worker_requests.complete_execution)
     fail_execution = _sends(rest_worker_requests.fail_execution)
+
+    get_retention = _sends(build_retention_requests.get_retention)
+    set_retention = _sends(build_retention_requests.set_retention)
 
     list_pings = _sends(build_ping_requests.list_pings)
     get_ping = _sends(build_ping_requests.get_ping)

@@ -29,6 +29,7 @@ from tickwork.model.notification_rule import asks_for_completion
 from tickwork.model.parsed_schedule_and_preview import Once, Recurring, Schedule
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import placement_errors, placement_of
+from tickwork.model.retention import retention_errors
 from tickwork.model.task import BUILT_IN_TASKS, NO_DEFAULTS, TaskDefaults, with_task_defaults
 from tickwork.schedule.parse import parse_schedule
 
@@ -96,6 +97,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     errors.extend(time_limit_errors(request, jitter))
     deadline = _deadline(request, schedule, errors)
     _check_durations(request, errors)
+    errors.extend(retention_errors(request.retention))
     if request.heartbeat_url and (error := url_error(request.heartbeat_url)):
         errors.append(error._replace(path="heartbeat_url"))
     if errors:

@@ -12,6 +12,7 @@ from tickwork.model.errors import Invalid, NotFound
 from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.field_types import Page, QueueName
 from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.model.retention import retention_errors
 from tickwork.store.port.dispatch import Lane, QueueStore
 
 _STARTED = Counter(
@@ -55,6 +56,8 @@ class Queues:
         return await self._store.queue(tenant_id, name)
 
     async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
+        if errors := list(retention_errors(settings.retention)):
+            raise Invalid(errors)
         view = await self._store.set(tenant_id, _checked(name), settings)
         self._wake.read_dispatch_settings()
         self._publish(WorkArrived(tenant_id))

@@ -27,6 +27,7 @@ from tickwork.model.process_limits import ProcessBounds, bounds_of
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import FairShare, Limits, Requires
+from tickwork.model.retention import Retention, RetentionView
 from tickwork.model.retry_policy import Backoff, RetryPolicy
 
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
@@ -183,6 +184,7 @@ class JobRequest(
         | None
     ) = None
     notify: Annotated[Notify, Meta(description="who is told of what")] = []
+    retention: Retention | None = None
 
 
 BUILT_IN = {"priority": "normal", "queue": DEFAULT_QUEUE, "timeout": "5m"}
@@ -323,6 +325,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     owner: str | None = None
     heartbeat_url: str | None = None
     notify: Notify = []
+    retention: RetentionView | None = None  # its own; null: as its queue, its tenant or the installation says
     last_run: LastRun | None = None
     running: int = 0
     failures_in_a_row: int = 0
@@ -389,6 +392,7 @@ def job_view(
         owner=request.owner,
         heartbeat_url=request.heartbeat_url,
         notify=request.notify,
+        retention=request.retention.view() if request.retention else None,
         version=version,
         created_at=created_at,
         updated_at=updated_at,

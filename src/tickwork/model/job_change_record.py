@@ -115,6 +115,7 @@ def _effective(request: JobRequest, *, show_secrets: bool) -> dict[str, Any]:
         "tags": request.tags,
         "description": request.description,
         "owner": request.owner,
+        "retention": request.retention.view() if request.retention else None,
     }
     built: dict[str, Any] = msgspec.to_builtins(fields)
     return built

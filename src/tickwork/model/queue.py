@@ -8,6 +8,7 @@ from msgspec import Meta
 from tickwork.model.errors import Invalid
 from tickwork.model.job import Priority
 from tickwork.model.quantities import Rate, parse_rate
+from tickwork.model.retention import Retention, RetentionView
 
 DEPTH_LIMIT = 10_000  # counting stops here
 MOST_BACKLOG = 100_000  # the backlog is counted whenever an execution is created
@@ -31,6 +32,13 @@ class QueueSettings(
         Priority,
         Meta(description="which queues go first when workers are short, before the priority of jobs"),
     ] = "normal"
+    retention: (
+        Annotated[
+            Retention,
+            Meta(description="how much history is kept of each job of the queue that says nothing itself"),
+        ]
+        | None
+    ) = None
 
     def parsed_rate(self) -> Rate | None:
         try:
@@ -49,6 +57,7 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     max_backlog: int | None
     max_workers: int | None = None
     priority: Priority = "normal"
+    retention: RetentionView | None = None  # for jobs that say nothing themselves
     depth: int  # executions that are due and wait
     depth_is_exact: bool  # false: there are more
     depth_by_priority: dict[Priority, int]  # from the highest, until counting stops

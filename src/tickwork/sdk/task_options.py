@@ -12,6 +12,7 @@ from tickwork.model.job import JobRequest, Priority, UnknownTask
 from tickwork.model.job_time_limits import time_limit_errors
 from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires, placement_errors
+from tickwork.model.retention import Retention, retention_errors
 from tickwork.model.retry_policy import error_name
 
 Errors = (
@@ -47,6 +48,7 @@ class TaskOptions(TypedDict, total=False):
     owner: str | None
     heartbeat_url: str | None
     notify: list[NotifyEntry] | list[dict[str, Any]] | None
+    retention: Retention | dict[str, Any] | None
 
 
 def check_option_names(options: TaskOptions) -> None:
@@ -111,7 +113,7 @@ def _name(option: str, error: object, errors: list[FieldError]) -> str | None:
 def _errors_of(request: JobRequest) -> Iterator[FieldError]:
     try:
         document = msgspec.to_builtins(request)
-        msgspec.convert(document, JobRequest)
+        checked = msgspec.convert(document, JobRequest)
     except TypeError as error:
         yield FieldError("options", str(error), "give text, numbers, lists and dicts")
     except msgspec.ValidationError:
@@ -122,3 +124,4 @@ def _errors_of(request: JobRequest) -> Iterator[FieldError]:
     else:
         yield from time_limit_errors(request)
         yield from placement_errors(request.requires, request.limits)
+        yield from retention_errors(checked.retention)

@@ -35,6 +35,7 @@ from tickwork.store.lock_schedule_rules import (
 )
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
+from tickwork.store.retention_store import change_retention
 from tickwork.store.run_on_named_worker import bind_again, runs_on_workers
 from tickwork.store.write_dependencies import JobDependencies, skip_decided
 
@@ -124,6 +125,9 @@ class JobUpdate:
         url = spec.request.heartbeat_url
         if url or b'"heartbeat_url"' in row["definition"]:
             await change_heartbeat(self._connection, self._tenant_id, row["id"], url)
+        retention = spec.request.retention
+        if retention or b'"retention"' in row["definition"]:
+            await change_retention(self._connection, self._tenant_id, row["id"], retention)
 
     async def _changed_fields(self, row: asyncpg.Record, spec: JobSpec) -> list[FieldChange]:
         before = stored(row["definition"], JobRequest)

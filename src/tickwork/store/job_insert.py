@@ -15,6 +15,7 @@ from tickwork.store.pool import Connection
 from tickwork.store.port.define import Made
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full
+from tickwork.store.retention_store import set_retentions
 
 LaneName = tuple[str, str, str]  # queue, task, placement
 _VALUES_OF_EXECUTION = attrgetter("timing.due", "id", "lane.id", "spec.priority", "depends", "followed")
@@ -73,6 +74,9 @@ async def insert_jobs(
     urls = {job: url for job, spec in specs.items() if (url := spec.request.heartbeat_url)}
     if urls:
         await set_heartbeats(connection, tenant_id, urls)
+    kept = {job: retention for job, spec in specs.items() if (retention := spec.request.retention)}
+    if kept:
+        await set_retentions(connection, tenant_id, kept)
     if due := [job for job in new if job.timing.due]:
         await connection.execute(
             queries("create_and_change_job")["insert_first_executions"],

@@ -54,9 +54,14 @@ class LockedRules:
         self._by_name = {(rule.timing, rule.catch_up): rule for rule in self._by_id.values()}
 
     def of(self, spec: JobSpec) -> LockedRule | None:
-        """The rule of a recurring job; None for a one-time job."""
+        """The rule of a recurring job; None for a one-time job. ConcurrentChange when it was deleted before it was
+        locked, because no job had it."""
         name = _rule_name(spec)
-        return self._by_name[name] if name else None
+        if name is None:
+            return None
+        if name not in self._by_name:
+            raise ConcurrentChange
+        return self._by_name[name]
 
     def get(self, rule_id: int | None) -> LockedRule | None:
         """ConcurrentChange when the job moved to another rule before it was locked."""

@@ -3,8 +3,8 @@
 The first transaction cancels the job for good, so that nothing of it can start or run. From then on nobody but the
 purge writes about it, and what is deleted does not come back. If a node dies, any other goes on.
 
-A new table that belongs to executions needs a query in `_OF_DUE_TIMES`, and one that belongs to jobs a part of the
-query purge_belongings. `tests/flow/test_purge_job.py` names a table that was forgotten.
+A new table that belongs to jobs needs a part of the query purge_belongings. `tests/flow/test_purge_job.py` names one
+that was forgotten.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +22,7 @@ from tickwork.model.purge_progress import PurgeView
 from tickwork.model.stream_event import EventKind
 from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
 from tickwork.store.batch_columns import stored
+from tickwork.store.delete_executions import delete_executions
 from tickwork.store.edit_and_pause_job import JobStatusChange
 from tickwork.store.event_store import write_events
 from tickwork.store.lock_schedule_rules import RuleMembership, retry_on_conflict
@@ -34,22 +35,7 @@ _MOST_NAMED = 5  # jobs in the answer to a request that is refused
 _TIMES = 1000  # due times of one batch
 _ROWS = 5000  # other rows of one batch
 
-# The queries that delete what belongs to due times, and how what they delete is called in the answer.
-_OF_DUE_TIMES = {
-    "purge_attempts": "attempts",
-    "purge_logs": "log_chunks",
-    "purge_dead_letters": "dead_letters",
-    "purge_attempt_versions": None,
-    "purge_retry_payloads": None,
-    "purge_usage": None,
-    "purge_checkpoints": None,
-    "purge_cancelled_fan_outs": None,
-    "purge_callback_waits": None,
-    "purge_unended": None,
-    "purge_awaited": None,
-    "purge_off_schedule": None,
-    "purge_executions": "executions",
-}
+# The queries that delete what belongs to the job, and how what they delete is called in the answer.
 _OF_JOB = {
     "purge_events": "events",
     "purge_notifications": "notifications",
@@ -148,8 +134,8 @@ class _Batch:
 
     async def _delete_at(self, times: Sequence[datetime]) -> None:
         await lock_logs(self._connection, [self._job[1]])
-        removed = {name: await self._execute(query, times) for query, name in _OF_DUE_TIMES.items()}
-        await self._note(min(times), removed)
+        tenant_id, job = self._job
+        await self._note(min(times), await delete_executions(self._connection, [tenant_id], [job], times))
 
     async def _delete_of_job(self) -> bool:
         """Whether there may be more."""
@@ -169,11 +155,10 @@ class _Batch:
     async def _execute(self, query: str, argument: object) -> int:
         return rows_written(await self._connection.execute(self._sql[query], *self._job, argument))
 
-    async def _note(self, before: datetime, removed: Mapping[str, int] | Mapping[str | None, int]) -> None:
+    async def _note(self, before: datetime, removed: Mapping[str, int]) -> None:
         counts = msgspec.json.decode(self._purge["removed"], type=dict[str, int])
         for name, count in removed.items():
-            if name:
-                counts[name] = counts.get(name, 0) + count
+            counts[name] = counts.get(name, 0) + count
         text = msgspec.json.encode(counts).decode()
         await self._connection.execute(self._sql["note_removed"], self._job[1], before, text)
 

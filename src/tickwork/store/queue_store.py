@@ -14,6 +14,7 @@ from tickwork.store.page_cursor import QueuePlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import QueueLoad
 from tickwork.store.query_files import queries
+from tickwork.store.retention_store import NOTHING_SAID, retention_view, set_default_retention
 
 _COUNTED = 100_000  # executions of all queues in one request
 _LEAST_COUNTED = 1_000  # executions of each queue
@@ -62,6 +63,8 @@ class PostgresQueueStore:
                 settings.max_workers,
             )  # fmt: skip
             await self._set_priority(connection, tenant_id, name, settings.priority)
+            kept = settings.retention.view() if settings.retention else NOTHING_SAID
+            await set_default_retention(connection, tenant_id, name, kept)
             await connection.execute(self._sql["drop_slots"], limiter)
             if settings.max_running is not None or settings.max_workers is not None:
                 await connection.execute(self._sql["count_running"], limiter, tenant_id, name)
@@ -108,10 +111,10 @@ class PostgresQueueStore:
         running = await self._database.fetch(self._sql["running_by_queue"], tenant_id, names)
         waiting = await self._database.fetch(self._sql["queue_backlogs"], tenant_id, names)
         backlogs = await self._backlogs([_LaneBacklog(*row) for row in waiting])
-        limiters = {row["name"]: row for row in settings}
+        settings_of = {row["name"]: row for row in settings}
         counts = {row["name"]: row["running"] for row in running}
         return [
-            _view(name, limiters.get(name), backlogs.get(name, _EMPTY), counts.get(name, 0)) for name in names
+            _view(name, settings_of[name], backlogs.get(name, _EMPTY), counts.get(name, 0)) for name in names
         ]
 
     async def _backlogs(self, waiting: Sequence[_LaneBacklog]) -> dict[str, _QueueBacklog]:
@@ -147,16 +150,17 @@ def _full(row: asyncpg.Record) -> str:
     return f"queue {row['queue']} is full: {row['depth']:,} executions wait in it, and {most:,} may"
 
 
-def _view(name: str, limiter: asyncpg.Record | None, backlog: _QueueBacklog, running: int) -> QueueView:
-    depth = sum(backlog.depths)
+def _view(name: str, settings: asyncpg.Record, backlog: _QueueBacklog, running: int) -> QueueView:
+    depth, retention = sum(backlog.depths), retention_view(settings)
     return QueueView(
         name=name,
-        paused=limiter is not None and limiter["paused"],
-        max_running=limiter["max_running"] if limiter else None,
-        rate=limiter["rate"] if limiter else None,
-        max_backlog=limiter["max_backlog"] if limiter else None,
-        max_workers=limiter["max_workers"] if limiter else None,
-        priority=PRIORITIES[limiter["priority"]] if limiter else "normal",
+        paused=settings["paused"],
+        max_running=settings["max_running"],
+        rate=settings["rate"],
+        max_backlog=settings["max_backlog"],
+        max_workers=settings["max_workers"],
+        priority=PRIORITIES[settings["priority"]],
+        retention=None if retention == NOTHING_SAID else retention,
         depth=min(depth, backlog.most),
         depth_is_exact=depth <= backlog.most,
         depth_by_priority=dict(zip(PRIORITIES, backlog.depths, strict=True)),

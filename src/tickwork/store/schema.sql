@@ -1212,6 +1212,15 @@ CREATE TABLE tickwork.dead_letter (
     fingerprint bigint
 );
 
+CREATE TABLE tickwork.default_retention (
+    tenant_id integer NOT NULL,
+    queue text NOT NULL,
+    age interval,
+    last integer,
+    CONSTRAINT default_retention_last_check CHECK ((last > 0)),
+    CONSTRAINT says_something CHECK (((age IS NOT NULL) OR (last IS NOT NULL)))
+);
+
 CREATE TABLE tickwork.dependency (
     tenant_id integer NOT NULL,
     child_id bigint NOT NULL,
@@ -1484,6 +1493,15 @@ CREATE TABLE tickwork.job_index (
     one boolean DEFAULT true NOT NULL,
     CONSTRAINT job_index_one_check CHECK (one),
     CONSTRAINT mark_is_whole CHECK ((((marked_id IS NULL) = (marked_at IS NULL)) AND ((marked_id IS NULL) = (marked_real_at IS NULL))))
+);
+
+CREATE TABLE tickwork.job_retention (
+    tenant_id integer NOT NULL,
+    job_id bigint NOT NULL,
+    age interval,
+    last integer,
+    CONSTRAINT job_retention_last_check CHECK ((last > 0)),
+    CONSTRAINT says_something CHECK (((age IS NOT NULL) OR (last IS NOT NULL)))
 );
 
 CREATE TABLE tickwork.job_segment (
@@ -1941,6 +1959,21 @@ CREATE TABLE tickwork.restored_execution (
     log bytea NOT NULL
 );
 
+CREATE TABLE tickwork.retention_mark (
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    looked_until timestamp with time zone NOT NULL,
+    kept timestamp with time zone[] NOT NULL
+);
+
+CREATE TABLE tickwork.retention_pass (
+    one boolean DEFAULT true NOT NULL,
+    tenant_id integer DEFAULT 0 NOT NULL,
+    job_id bigint DEFAULT 0 NOT NULL,
+    begins_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    CONSTRAINT retention_pass_one_check CHECK (one)
+);
+
 CREATE TABLE tickwork.retry_payload (
     tenant_id integer NOT NULL,
     scheduled_for timestamp with time zone NOT NULL,
@@ -2288,6 +2321,9 @@ ALTER TABLE ONLY tickwork.cluster
 ALTER TABLE ONLY tickwork.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
+ALTER TABLE ONLY tickwork.default_retention
+    ADD CONSTRAINT default_retention_pkey PRIMARY KEY (tenant_id, queue);
+
 ALTER TABLE ONLY tickwork.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (child_id, parent_id);
 
@@ -2332,6 +2368,9 @@ ALTER TABLE ONLY tickwork.job_index
 
 ALTER TABLE ONLY tickwork.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.job_retention
+    ADD CONSTRAINT job_retention_pkey PRIMARY KEY (tenant_id, job_id);
 
 ALTER TABLE ONLY tickwork.job_segment
     ADD CONSTRAINT job_segment_pkey PRIMARY KEY (tenant_id, segment);
@@ -2434,6 +2473,12 @@ ALTER TABLE ONLY tickwork.queue_priority
 
 ALTER TABLE ONLY tickwork.restored_execution
     ADD CONSTRAINT restored_execution_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
+ALTER TABLE ONLY tickwork.retention_mark
+    ADD CONSTRAINT retention_mark_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY tickwork.retention_pass
+    ADD CONSTRAINT retention_pass_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY tickwork.retry_payload
     ADD CONSTRAINT retry_payload_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
@@ -2585,6 +2630,8 @@ CREATE INDEX job_of_tenant ON tickwork.job USING btree (tenant_id, id);
 
 CREATE INDEX job_once ON tickwork.job USING btree (scheduled_for, id) WHERE (rule_id IS NULL);
 
+CREATE INDEX job_that_ends ON tickwork.job USING btree (id) WHERE ((rule_id IS NOT NULL) AND ((status = 'cancelled'::tickwork.job_status) OR (active_until IS NOT NULL)));
+
 CREATE INDEX job_version_age ON tickwork.job_version USING btree (until);
 
 CREATE INDEX job_version_of_time ON tickwork.job_version USING btree (job_id, until);
@@ -2612,6 +2659,10 @@ CREATE INDEX notification_of_tenant ON tickwork.notification USING btree (tenant
 CREATE UNIQUE INDEX notification_waiting ON tickwork.notification USING btree (channel_id, cause) WHERE (status = 'waiting'::text);
 
 CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution USING btree (job_id, scheduled_for) WHERE (backfill_id IS NULL);
+
+CREATE INDEX past_rule_age ON tickwork.past_rule USING btree (until);
+
+CREATE INDEX past_rule_of_rule ON tickwork.past_rule USING btree (rule_id);
 
 CREATE INDEX ping_run_by_time ON tickwork.ping_run USING btree (ended_at);
 

@@ -36,6 +36,7 @@ from tickwork.store.port.statistics import (
     Writer,
 )
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.retention_store import SETTLED_AFTER
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 _SILENT = timedelta(seconds=30)  # without a write, before a node counts as killed
@@ -137,7 +138,7 @@ class PostgresStatisticsStore:
                 return None
             if upkeep["now"] >= minute + _MINUTE + _PASSED:
                 return await self._begin_fired(connection, minute)
-            minute = await connection.fetchval(self._sql["minute_to_recount"])
+            minute = await connection.fetchval(self._sql["minute_to_recount"], SETTLED_AFTER)
             return None if minute is None else await self._begin_recount(connection, minute)
 
     async def _begin_fired(self, connection: Connection, minute: datetime) -> MinuteToCount | None:

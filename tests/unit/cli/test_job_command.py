@@ -291,6 +291,14 @@ def test_a_deadline_is_sent_and_shown(ask, server, given, answered, shown):
     assert f"deadline {shown}" in " ".join(answer.stdout.split())
 
 
+def test_how_much_is_kept_is_sent_and_shown(ask, server):
+    server.will_answer(changed(JOB, retention={"age": 604_800.0, "last": 100}), 201)
+    server.will_answer(PREVIEW)
+    answer = ask("job", "create", "--task", "hello", "--keep-for", "7d", "--keep-last", "100")
+    assert server.asked[0].json["retention"] == {"age": "7d", "last": 100}
+    assert "keeps 7d, at most the last 100" in " ".join(answer.stdout.split())
+
+
 def test_a_heartbeat_url_is_sent_and_shown(ask, server):
     url = "https://example.com/beat"
     server.will_answer(changed(JOB, heartbeat_url=url), 201)

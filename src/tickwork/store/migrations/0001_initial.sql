@@ -1,7 +1,7 @@
 -- The whole schema, ordered by subject: helpers; tenants and access; tasks, lanes and queues; rules; jobs; executions
 -- and attempts; what attempts ran with; logs and checkpoints; workers and leases; callbacks; circuit breakers;
 -- backfills; events; dependencies and fan-outs; statistics; search; channels and notifications; pings and heartbeats;
--- purges; the archive; nodes and the cluster; and last the two views that users may read.
+-- purges; the archive; retention; nodes and the cluster; and last the two views that users may read.
 --
 -- Rows refer to each other by number, without foreign keys on the tables that every execution touches: a key would cost
 -- a lookup and a row lock for each. `tenant_id` is on every row that belongs to a tenant and leads most keys, because
@@ -276,6 +276,9 @@ CREATE INDEX job_deferred ON tickwork.job (scheduled_for) WHERE deferred;
 CREATE INDEX job_once ON tickwork.job (scheduled_for, id) WHERE rule_id IS NULL;
 -- Recurring jobs that have used up their runs have ended.
 CREATE INDEX job_with_last_run ON tickwork.job (tenant_id, active_until) WHERE active_until IS NOT NULL;
+-- These and cancelled ones are deleted when their history is gone. A job that goes on is not in here.
+CREATE INDEX job_that_ends ON tickwork.job (id)
+    WHERE rule_id IS NOT NULL AND (status = 'cancelled' OR active_until IS NOT NULL);
 CREATE UNIQUE INDEX job_element ON tickwork.job (element_of, element_at, element_number)
     WHERE element_of IS NOT NULL;
 
@@ -286,6 +289,8 @@ CREATE TABLE tickwork.past_rule (
     until timestamptz NOT NULL,
     PRIMARY KEY (job_id, until)
 );
+CREATE INDEX past_rule_of_rule ON tickwork.past_rule (rule_id);
+CREATE INDEX past_rule_age ON tickwork.past_rule (until);
 
 -- Jobs of tasks that nobody had described when the job was written, so that its payload is still to be checked. Their
 -- lane says so, too ("awaits_task"): no worker gets executions of it. A row that is no longer true is deleted later.
@@ -2170,6 +2175,48 @@ CREATE TABLE tickwork.restored_execution (
 );
 CREATE INDEX restored_execution_of_job ON tickwork.restored_execution (tenant_id, job_id);
 CREATE INDEX restored_execution_age ON tickwork.restored_execution (until);
+
+
+-- Retention: who keeps less of the history than the installation does. One node at a time looks at the jobs that this
+-- concerns, aside of all else. A job that it does not concern has no row in any of these tables.
+
+-- Of jobs: how long their executions are kept after their end, and how many at most.
+CREATE TABLE tickwork.job_retention (
+    tenant_id integer NOT NULL,
+    job_id bigint NOT NULL,
+    age interval,
+    last integer CHECK (last > 0),
+    PRIMARY KEY (tenant_id, job_id),
+    CONSTRAINT says_something CHECK (age IS NOT NULL OR last IS NOT NULL)
+);
+
+-- Of queues and tenants, for each of their jobs that says nothing itself.
+CREATE TABLE tickwork.default_retention (
+    tenant_id integer NOT NULL,
+    queue text NOT NULL,           -- empty: of the tenant, for queues that say nothing themselves
+    age interval,
+    last integer CHECK (last > 0),
+    PRIMARY KEY (tenant_id, queue),
+    CONSTRAINT says_something CHECK (age IS NOT NULL OR last IS NOT NULL)
+);
+
+-- How far the rounds of recurring jobs were gone through, from the oldest on: what was due before is deleted, but for
+-- what had to stay then and is looked at again.
+CREATE TABLE tickwork.retention_mark (
+    job_id bigint PRIMARY KEY,
+    tenant_id integer NOT NULL,
+    looked_until timestamptz NOT NULL,
+    kept timestamptz[] NOT NULL
+);
+
+-- The job that was looked at last. The row is the lock for taking the next ones.
+CREATE TABLE tickwork.retention_pass (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    tenant_id integer NOT NULL DEFAULT 0,
+    job_id bigint NOT NULL DEFAULT 0,
+    begins_at timestamptz NOT NULL DEFAULT '-infinity'  -- not to be gone on with before
+);
+INSERT INTO tickwork.retention_pass DEFAULT VALUES;
 
 
 -- Nodes and the cluster

@@ -136,7 +136,7 @@ WITH gone AS (
             OFFSET 0)
         AND NOT EXISTS (SELECT FROM tickwork.off_schedule_execution x WHERE x.job_id = j.id OFFSET 0)
         AND NOT EXISTS (SELECT FROM tickwork.dependency d WHERE d.parent_id = j.id OFFSET 0)
-    RETURNING id
+    RETURNING tenant_id, id
 ), past AS (
     -- Their past rules, deleted.
     DELETE FROM tickwork.past_rule WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
@@ -146,5 +146,11 @@ WITH gone AS (
 ), versions AS (
     -- What they were before they were edited, deleted.
     DELETE FROM tickwork.job_version WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
+), retention AS (
+    -- How much of their history was kept.
+    DELETE FROM tickwork.job_retention r USING gone WHERE r.tenant_id = gone.tenant_id AND r.job_id = gone.id
+), marks AS (
+    -- How far that was done.
+    DELETE FROM tickwork.retention_mark WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
 )
 DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone));

@@ -65,76 +65,6 @@ UPDATE tickwork.purge SET before = $2, removed = $3::jsonb WHERE job_id = $1;
 -- Whether events of a job wait for their numbers: they are counted then, and deleted after that.
 SELECT EXISTS (SELECT FROM tickwork.new_event WHERE job_id = $1);
 
--- snippet: at_due_times
--- At the due times $3 of the job $2 of the tenant $1: what a DELETE deletes.
-USING (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM unnest($3::timestamptz[]) AS at OFFSET 0) o
-WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id;
-
--- name: purge_attempts
--- Deletes attempts.
-DELETE FROM tickwork.attempt e
--- include: at_due_times
-
--- name: purge_logs
--- Deletes logs.
-DELETE FROM tickwork.log e
--- include: at_due_times
-
--- name: purge_dead_letters
--- Deletes dead letters.
-DELETE FROM tickwork.dead_letter e
--- include: at_due_times
-
--- name: purge_attempt_versions
--- Deletes which attempts had an earlier version of the job.
-DELETE FROM tickwork.attempt_version e
--- include: at_due_times
-
--- name: purge_retry_payloads
--- Deletes the payloads of retries.
-DELETE FROM tickwork.retry_payload e
--- include: at_due_times
-
--- name: purge_usage
--- Deletes what attempts have used.
-DELETE FROM tickwork.process_usage e
--- include: at_due_times
-
--- name: purge_checkpoints
--- Deletes checkpoints.
-DELETE FROM tickwork.checkpoint e
--- include: at_due_times
-
--- name: purge_cancelled_fan_outs
--- Deletes that the elements of a fan-out are to be cancelled: they are deleted with it.
-DELETE FROM tickwork.cancelled_fan_out e
--- include: at_due_times
-
--- name: purge_callback_waits
--- Ends waits for HTTP targets, with their leases.
-DELETE FROM tickwork.lease WHERE id = ANY(ARRAY(
-    SELECT lease_id FROM tickwork.callback_wait
-    WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[])));
-
--- name: purge_unended
--- Deletes that the index of jobs is to look at a job again.
-DELETE FROM tickwork.job_unended e
--- include: at_due_times
-
--- name: purge_executions
--- Deletes executions.
-DELETE FROM tickwork.execution e
--- include: at_due_times
-
--- name: purge_awaited
--- Deletes what executions of a job waited for.
-DELETE FROM tickwork.awaited WHERE tenant_id = $1 AND child_id = $2 AND child_at = ANY($3::timestamptz[]);
-
--- name: purge_off_schedule
--- Deletes the records of off-schedule executions.
-DELETE FROM tickwork.off_schedule_execution
-WHERE $1::int IS NOT NULL AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[]);
-
 -- name: purge_events
 -- Deletes some events of a job, and error groups that no other job has an event of.
 WITH chosen AS MATERIALIZED (
@@ -219,6 +149,12 @@ WITH heartbeats AS (
 ), restored AS (
     -- What somebody brought back from the archive.
     DELETE FROM tickwork.restored_execution WHERE tenant_id = $1 AND job_id = $2
+), retention AS (
+    -- How much of its history is kept.
+    DELETE FROM tickwork.job_retention WHERE tenant_id = $1 AND job_id = $2
+), mark AS (
+    -- How far that was done.
+    DELETE FROM tickwork.retention_mark WHERE job_id = $2
 )
 DELETE FROM tickwork.backfill WHERE tenant_id = $1 AND job_id = $2;
 

@@ -8,6 +8,8 @@ SELECT name FROM (
     SELECT name FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name > $2
     UNION
     SELECT queue FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue > $2
+    UNION
+    SELECT queue FROM tickwork.default_retention WHERE tenant_id = $1 AND queue > $2
 ) known
 ORDER BY name
 LIMIT $3;
@@ -16,15 +18,17 @@ LIMIT $3;
 -- Whether a job has named the queue, or it has settings.
 SELECT EXISTS (SELECT FROM tickwork.lane WHERE tenant_id = $1 AND queue = $2)
     OR EXISTS (SELECT FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name = $2)
-    OR EXISTS (SELECT FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue = $2) AS known;
+    OR EXISTS (SELECT FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue = $2)
+    OR EXISTS (SELECT FROM tickwork.default_retention WHERE tenant_id = $1 AND queue = $2) AS known;
 
 -- name: queue_settings
--- The settings of those of a tenant's queues that have any.
-SELECT coalesce(g.name, p.queue) AS name, coalesce(g.paused, false) AS paused, g.max_running, g.rate, g.max_backlog,
-    g.max_workers, coalesce(p.priority, 2) AS priority
-FROM (SELECT * FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name = ANY($2::text[])) g
-FULL JOIN (SELECT * FROM tickwork.queue_priority WHERE tenant_id = $1 AND queue = ANY($2::text[])) p
-    ON p.queue = g.name;
+-- The settings of some of a tenant's queues.
+SELECT asked.name, coalesce(g.paused, false) AS paused, g.max_running, g.rate, g.max_backlog, g.max_workers,
+    coalesce(p.priority, 2) AS priority, r.age, r.last
+FROM unnest($2::text[]) AS asked (name)
+LEFT JOIN tickwork.limiter g ON g.tenant_id = $1 AND g.kind = 'queue' AND g.name = asked.name
+LEFT JOIN tickwork.queue_priority p ON p.tenant_id = $1 AND p.queue = asked.name
+LEFT JOIN tickwork.default_retention r ON r.tenant_id = $1 AND r.queue = asked.name;
 
 -- name: queue_backlogs
 -- The lanes and priorities of queues in which an execution is due, and for how long the oldest has waited.

@@ -293,13 +293,17 @@ UPDATE tickwork.statistic_upkeep SET fired_until = $1;
 SELECT pg_advisory_xact_lock(hashtext('tickwork.statistic_recounted'));
 
 -- name: minute_to_recount
--- The oldest minute that is to be counted again and has passed a while ago, or at which a node was killed.
+-- The oldest minute that is to be counted again and has passed a while ago, or at which a node was killed. Where some
+-- keep less than all history, executions may be gone after an hour ($1): an older minute stays as it was counted.
 SELECT at FROM (
     SELECT at FROM tickwork.statistic_recount
     UNION ALL
     SELECT at FROM tickwork.statistic_recounted WHERE NOT is_counted
 ) wanted
 WHERE at < (SELECT fired_until FROM tickwork.statistic_upkeep)
+    AND (at >= tickwork.clock() - $1::interval
+         OR NOT EXISTS (SELECT FROM tickwork.job_retention)
+            AND NOT EXISTS (SELECT FROM tickwork.default_retention))
 ORDER BY at LIMIT 1;
 
 -- name: begin_recount
