@@ -2261,9 +2261,9 @@ CREATE TABLE tickwork.failover (
     first_lease bigint NOT NULL          -- leases before it were written before
 );
 
--- Skips ids that lost commits may have given out: no id ever means two things. So many of 64 bits and of 32 bits, but at
--- most a sixteenth of those that are left. A promoted server has nothing of the pulse, and would lack its sequence, too,
--- if that was not logged.
+-- Skips ids that lost commits may have given out: no id ever means two things. So many of 64 bits and of 32 bits, but
+-- at most a sixteenth of those that are left. A promoted server has nothing of the pulse, and would lack its sequence,
+-- too, if that was not logged.
 CREATE FUNCTION tickwork.skip_ids(ids bigint, small_ids bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     each record;

@@ -56,8 +56,8 @@ RETURNING
 SELECT tickwork.skip_ids($1, $2);
 
 -- name: note_failover
--- Notes a failover. If commits may be lost, executions that were due by now get attempts from a higher number on: higher
--- than $7, too, which the node knows although the database may not.
+-- Notes a failover. If commits may be lost, executions that were due by now get attempts from a higher number on:
+-- higher than $7, too, which the node knows although the database may not.
 INSERT INTO tickwork.failover (system_id, wal_timeline, loss, lost_after, due_until, first_attempt, first_lease)
 SELECT $1, $2, $3, $4,
     CASE WHEN $3 = 'none' THEN before.due_until ELSE tickwork.clock() + $5::interval END,
