@@ -273,9 +273,8 @@ class Node:
             self._spans.fired if self._spans else None,
         )
         add_fire_loops(self._loops, trigger, full_queues)
-        stores = self._database, self._triggers, self._backfills
-        more = self._partitions, self.pings, self._wake
-        self._waiting_executions = add_waiting_loops(self._loops, *stores, *more)
+        used = self._triggers, self._backfills, self._partitions, self.pings, self._wake
+        self._waiting_executions = add_waiting_loops(self._loops, self._database, *used)
 
     def _compose_dispatch(self) -> None:
         workers = PostgresRestWorkerStore(self._database, self._vital)

@@ -243,7 +243,8 @@ async def test_a_year_is_archived_dropped_queried_and_restored(
     ]  # fmt: skip
     joined = """
         SELECT count(*), min(a.error_message), max(e.scheduled_for)
-        FROM attempts a JOIN executions e USING (execution_id) JOIN logs l USING (execution_id, attempt)
+        FROM attempts a JOIN executions e USING (execution_id)
+        JOIN logs l ON l.execution_id = a.execution_id AND l.attempt = a.attempt
         WHERE l.level = 'error'
     """
     last = _BEGIN + (7 * weeks - 1) * _DAY
