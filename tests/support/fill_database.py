@@ -19,8 +19,9 @@ HELD = "held"  # a queue that is paused
 GATE = "gate"  # a file in the folder of the worker: until it is there, some executions do not end
 # Rows of these come and go, or need days, a disaster, or an outage of the database.
 PASSING = {
-    "cancelled_fan_out", "failover", "fired_to_count", "flapping_job", "job_change", "job_segment", "job_term",
-    "job_unended", "moved_job", "new_event", "node", "past_rule", "pulse", "pulse_wanted", "purge", "revocation",
+    "archive_duty", "archive_part", "cancelled_fan_out", "failover", "fired_to_count", "flapping_job", "job_change", "job_segment", "job_term",
+    "job_unended", "moved_job", "new_event", "node", "past_rule", "pulse", "pulse_wanted", "purge", "restored_execution",
+    "retention_mark", "revocation", "sealed_attempt", "sealed_checkpoint", "sealed_execution", "sealed_log",
     "statistic_recount", "statistic_recounted", "statistic_remerge", "statistic_writer", "watched_queue",
 }  # fmt: skip
 # Once the queue, the task and the breaker let them go, an hour later, on a new worker with the label zone=b.
@@ -100,6 +101,7 @@ class DatabaseFilling:
         await self._call("POST", "/v1/sign-in-links")
         await self._call("PUT", f"/v1/queues/{HELD}", {"max_running": 2, "priority": "high"})
         await self._call("POST", f"/v1/queues/{HELD}/pause")
+        await self._call("PUT", "/v1/retention", {"last": 1000})
         await self._call("PUT", "/v1/tasks/declared", {"description": "Nobody offers it yet."})
         await self._call("POST", "/v1/tasks/poison/retire", {"replacement": "quick"})
         await self._call("POST", "/v1/tasks/dying/disable")
@@ -133,7 +135,15 @@ class DatabaseFilling:
             await self._call("PUT", f"/v1/notification-rules/{name}", rule)
 
     async def _run_to_the_end(self) -> None:
-        await self._run("completed", task="quick", name="plain", tags=["kept"], heartbeat_url=self._nowhere)
+        kept = {"last": 10}
+        await self._run(
+            "completed",
+            task="quick",
+            name="plain",
+            tags=["kept"],
+            heartbeat_url=self._nowhere,
+            retention=kept,
+        )
         await self._run("completed", task="threaded", payload={"seconds": 0}, warn_after="5s", deadline="1h")
         await self._run(
             "completed", task="in_process", payload={"seconds": 0}, limits=[{"key": "k", "max_running": 1}]

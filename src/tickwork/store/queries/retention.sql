@@ -159,13 +159,14 @@ FOR UPDATE SKIP LOCKED;
 
 -- name: lock_ended
 -- Locks those of these executions that have ended, unless somebody else works on them.
-SELECT e.job_id, e.scheduled_for
-FROM (SELECT * FROM unnest($2::bigint[], $3::timestamptz[]) AS sent (job_id, at) OFFSET 0) k
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[$1::int]) AND e.scheduled_for = k.at AND e.job_id = k.job_id + 0
-WHERE e.finished_at IS NOT NULL
-ORDER BY e.scheduled_for, e.job_id
-FOR UPDATE OF e SKIP LOCKED;
+SELECT k.job_id, k.at AS scheduled_for
+FROM (SELECT * FROM unnest($2::bigint[], $3::timestamptz[]) AS sent (job_id, at) ORDER BY at, job_id OFFSET 0) k
+CROSS JOIN LATERAL (
+    SELECT FROM tickwork.execution
+    WHERE tenant_id = $1 AND scheduled_for = k.at AND job_id = k.job_id AND finished_at IS NOT NULL
+    OFFSET 0
+    FOR UPDATE SKIP LOCKED
+) e;
 
 -- name: those_that_may_go
 -- Those of these executions that nothing needs any more: none waits as a dead letter, is of a backfill that goes on, or
