@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from support.chaos_cluster import ChaosCluster
-from support.faults import Fault
+from support.fault_registry import Fault
 
 _AT_ONCE = 3
 _REST_AFTER = 10  # faults

@@ -14,9 +14,11 @@ from support.soak.soak_installation import Kill, SoakInstallation, memory, priva
 from support.soak.soak_tasks import BEGUN, ENDED
 
 _SIZES = """
-    SELECT coalesce(sum(pg_total_relation_size(oid)) FILTER (WHERE relispartition), 0) / 1e6 AS history,
-        coalesce(sum(pg_total_relation_size(oid)) FILTER (WHERE NOT relispartition), 0) / 1e6 AS tables
-    FROM pg_class WHERE relnamespace = 'tickwork'::regnamespace AND relkind = 'r'"""
+    SELECT coalesce(sum(size) FILTER (WHERE is_history), 0) / 1e6 AS history,
+        coalesce(sum(size) FILTER (WHERE NOT is_history), 0) / 1e6 AS tables
+    FROM (SELECT pg_total_relation_size(oid) AS size,
+              relispartition OR relname IN ('event', 'round', 'statistic', 'log', 'error_group') AS is_history
+          FROM pg_class WHERE relnamespace = 'tickwork'::regnamespace AND relkind = 'r') relations"""
 _AFTER_A_KILL = 15  # seconds in which due times are counted to it
 
 
