@@ -2,7 +2,8 @@
 all of one release, or of this and the previous one.
 
 The seed decides what is broken and in which order: TICKWORK_CHAOS_SEED.
-TICKWORK_CHAOS_FAULTS is how many faults there are, and of which kinds: "40", "20, disk full, postgres frozen".
+TICKWORK_CHAOS_FAULTS is how many faults there are, and of which kinds: "40", "20, disk full, postgres
+frozen"; with the word "alone", one at a time.
 TICKWORK_PREVIOUS is the previous release: a folder with its code, or a commit.
 """
 
@@ -99,7 +100,7 @@ async def _break_and_check(
 ) -> None:
     seed = int(os.environ.get("TICKWORK_CHAOS_SEED") or _FIXED_SEED)
     report = ChaosReport(chaos.cluster.ledger, seed, write)
-    faults, kinds = selected_faults(chaos, os.environ.get("TICKWORK_CHAOS_FAULTS", ""), report.say)
+    faults, kinds, alone = selected_faults(chaos, os.environ.get("TICKWORK_CHAOS_FAULTS", ""), report.say)
     if not long:
         faults, kinds = len(short), [FAULTS[kind] for kind in short]
     async with chaos.admin() as connection:
@@ -115,7 +116,7 @@ async def _break_and_check(
     )
     await traffic.begin(jobs, pausable)
 
-    injector = FaultInjector(chaos, report.say)
+    injector = FaultInjector(chaos, report.say, alone=alone)
     pauses, longest = ((1.0, 3.0), 60.0) if long else ((0.5, 1.0), 2.0)
     planned = plan(seed, faults, kinds, pauses=pauses, longest=longest)
 

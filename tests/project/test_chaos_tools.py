@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from support.attempt_ledger import LEDGER_VARIABLE, Attempt, Ledger, Origin, Run
+from support.fault_selection import selected_faults
 from support.firing_delay import FiringDelays
 from support.kept_steps import steps_run_again, write_step
 from tickwork.model.public_ids import execution_id, to_micros
@@ -45,3 +47,13 @@ def test_a_stored_step_must_not_run_in_a_later_attempt(
     assert list(steps_run_again(ledger)) == [
         "e1-1: step 'pay' ran again in attempt 2, although it was stored before"
     ]
+
+
+def test_a_selection_is_a_number_kinds_and_whether_they_come_alone() -> None:
+    chaos = SimpleNamespace(disk=None)
+    said: list[str] = []
+    number, kinds, alone = selected_faults(chaos, "20, alone, disk full, server killed", said.append)
+    assert (number, [fault.kind for fault in kinds], alone) == (20, ["server killed"], True)
+    assert said == ["SKIPPED here: disk full, which needs root, to mount a disk"]
+    with pytest.raises(ValueError, match="disk empty"):
+        selected_faults(chaos, "disk empty", said.append)
