@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -11,6 +12,9 @@ from support.fault_selection import selected_faults
 from support.firing_delay import FiringDelays
 from support.kept_steps import steps_run_again, write_step
 from tickwork.model.public_ids import execution_id, to_micros
+
+if TYPE_CHECKING:
+    from support.chaos_cluster import ChaosCluster
 
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -50,7 +54,7 @@ def test_a_stored_step_must_not_run_in_a_later_attempt(
 
 
 def test_a_selection_is_a_number_kinds_and_whether_they_come_alone() -> None:
-    chaos = SimpleNamespace(disk=None)
+    chaos = cast("ChaosCluster", SimpleNamespace(disk=None))
     said: list[str] = []
     number, kinds, alone = selected_faults(chaos, "20, alone, disk full, server killed", said.append)
     assert (number, [fault.kind for fault in kinds], alone) == (20, ["server killed"], True)
