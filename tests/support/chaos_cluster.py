@@ -15,8 +15,9 @@ import psutil
 
 from support.attempt_ledger import LEDGER_VARIABLE
 from support.cluster import KEY, Cluster, Program, task_environment
+from support.free_port import free_port
 from support.network_namespace import NetworkNamespace
-from support.pgbouncer import PGBOUNCER, PgBouncer, free_port
+from support.pgbouncer import PGBOUNCER, PgBouncer
 from support.proxy import Upstream, Wire
 from support.rest_ledger_worker import TASK as REST_TASK
 from support.small_disk import SmallDisk

@@ -33,8 +33,8 @@ _ONE_OFFS: tuple[dict[str, Any], ...] = (
     {"task": "slow", "payload": {"seconds": 20.0}},  # longer than a lease
     {"task": "quick", "limits": [LIMIT]},
     {"task": "slow", "payload": {"seconds": 1.0}, "limits": [LIMIT]},
-    {"task": "stepping", "payload": {"steps": 3, "seconds": 0.3}},
-    {"task": "stepping", "payload": {"steps": 12, "seconds": 1.0}},
+    {"task": "storing_steps", "payload": {"steps": 3, "seconds": 0.3}},
+    {"task": "storing_steps", "payload": {"steps": 12, "seconds": 1.0}},
 )
 
 

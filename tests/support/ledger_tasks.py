@@ -91,8 +91,8 @@ async def graph_step(
     return {"n": n, "list": [*range(n)]}
 
 
-@app.task(name="stepping")
-async def stepping(steps: int, seconds: float, *, ctx: Context) -> int:
+@app.task(name="storing_steps")
+async def storing_steps(steps: int, seconds: float, *, ctx: Context) -> int:
     """Keeps what it has done."""
 
     async def step(name: str) -> int:
@@ -100,7 +100,7 @@ async def stepping(steps: int, seconds: float, *, ctx: Context) -> int:
         await asyncio.sleep(seconds)
         return ctx.attempt
 
-    with written_down("stepping", ctx):
+    with written_down("storing_steps", ctx):
         for number in range(steps):
             await ctx.step(f"step {number}", step, f"step {number}")
             write_step("stored", f"step {number}", ctx)
