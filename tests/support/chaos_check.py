@@ -16,6 +16,7 @@ from support.client_traffic import Asked, Traffic
 from support.cluster import Cluster, Program
 from support.invariant import violations
 from support.job_load import due_between
+from support.kept_steps import steps_run_again
 from support.observed_history import Key, ObservedHistory, Operation, SeenAttempt, read_events
 from tickwork.model.public_ids import from_micros, parse_execution_id, parse_job_id
 
@@ -24,6 +25,7 @@ _UNTOLD = (
     "http",
     "http later",
     "dying",
+    "command",
 )  # who calls them may know that they failed when they themselves do not
 _UNFORESEEN = ('"step failed"', '"request failed"', "worker connection failed")
 _COMMITTED = "SELECT number, pg_xact_commit_timestamp(transaction::xid) AS at FROM tickwork.observed"
@@ -84,6 +86,7 @@ class ChaosCheck:
                 f"{death.program} ended by itself with {death.exit_code}: {death.last_words}"
                 for death in self._chaos.surprises
             ),
+            *steps_run_again(self._chaos.cluster.ledger),
             *self._too_large(),
             *self._unforeseen(),
         ]

@@ -13,6 +13,7 @@ import msgspec
 from support.attempt_ledger import Ledger, Run
 from support.chaos_check import ChaosCheck
 from support.fault_injector import Injected
+from support.firing_delay import FiringDelays
 from tickwork.model.public_ids import to_micros
 
 _FOLDER = Path(__file__).parents[2] / "build" / "chaos"
@@ -52,18 +53,21 @@ class ChaosReport:
 
 
 def _by_kind(injected: Sequence[Injected], runs: Sequence[Run]) -> dict[str, Any]:
-    """Seconds from the beginning of a fault, and from its end, until something that began after it has completed."""
-    ends = _first_ends(runs)
-    waits: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    """Seconds from the beginning of a fault, and from its end, until something that began after it has completed, and
+    seconds in which nothing of what was due began."""
+    ends, firing = _first_ends(runs), FiringDelays(runs)
+    waits: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for fault in injected:
-        waits[fault.kind].append((_wait(fault.begun_at, *ends), _wait(fault.healed_at, *ends)))
+        pause = firing.longest(fault.begun_at, fault.healed_at)
+        waits[fault.kind].append((_wait(fault.begun_at, *ends), _wait(fault.healed_at, *ends), pause))
     return {
         kind: {
-            "count": len(pairs),
-            "from_begin": _summary([pair[0] for pair in pairs]),
-            "from_heal": _summary([pair[1] for pair in pairs]),
+            "count": len(found),
+            "from_begin": _summary([begin for begin, _, _ in found]),
+            "from_heal": _summary([heal for _, heal, _ in found]),
+            "pause": _summary([pause for _, _, pause in found]),
         }
-        for kind, pairs in sorted(waits.items())
+        for kind, found in sorted(waits.items())
     }
 
 
@@ -87,13 +91,13 @@ def _summary(seconds: Sequence[float]) -> dict[str, float]:
 
 
 def _lines(figures: dict[str, Any]) -> Iterator[str]:
-    yield f"{'fault':<34}{'count':>6}   until something new has completed: p50, max of seconds"
+    yield f"{'fault':<34}{'count':>6}   until something new has completed: p50, max of seconds{'nothing due began':>22}"
     yield f"{'':<34}{'':>6}   {'from its begin':>20}{'from its end':>20}"
     for kind, row in figures["kinds"].items():
-        begin, heal = row["from_begin"], row["from_heal"]
+        begin, heal, pause = row["from_begin"], row["from_heal"], row["pause"]
         yield (
             f"{kind:<34}{row['count']:>6}   {begin['p50']:>10.2f}{begin['max']:>10.2f}"
-            f"{heal['p50']:>10.2f}{heal['max']:>10.2f}"
+            f"{heal['p50']:>10.2f}{heal['max']:>10.2f}{pause['p50']:>10.2f}{pause['max']:>10.2f}"
         )
     for name, value in figures.items():
         if name not in ("kinds", "findings"):

@@ -33,13 +33,15 @@ _ONE_OFFS: tuple[dict[str, Any], ...] = (
     {"task": "slow", "payload": {"seconds": 20.0}},  # longer than a lease
     {"task": "quick", "limits": [LIMIT]},
     {"task": "slow", "payload": {"seconds": 1.0}, "limits": [LIMIT]},
+    {"task": "storing_steps", "payload": {"steps": 3, "seconds": 0.3}},
+    {"task": "storing_steps", "payload": {"steps": 12, "seconds": 1.0}},
 )
 
 
 class Asked(msgspec.Struct):
     """What a client asked for and what it heard."""
 
-    kind: Literal["create", "run", "pause", "resume", "cancel", "cancel_job"]
+    kind: Literal["create", "run", "pause", "resume", "cancel", "cancel_job", "backfill"]
     idempotency_key: str
     subject: str  # id of the job or execution, or the key of the job that is made
     asked_at: datetime
@@ -56,7 +58,11 @@ class Asked(msgspec.Struct):
 
 
 class Traffic:
-    def __init__(self, urls: Sequence[str], target_url: str, seed: int) -> None:
+    def __init__(
+        self, urls: Sequence[str], target_url: str, seed: int, more: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        """`more`: requests that not every installation can run."""
+        self._one_off_requests = (*_ONE_OFFS, *more)
         self.asked: list[Asked] = []
         self._urls = list(urls)
         self._target_url = target_url
@@ -103,6 +109,7 @@ class Traffic:
         self._standing, self._manual = ids, ids[-len(manual) :]
         self._start(self._one_offs())
         self._start(self._runs())
+        self._start(self._backfills(ids[: len(jobs)]))
         for job in ids[len(jobs) : -len(manual)]:
             self._start(self._pauses(job))
 
@@ -127,7 +134,7 @@ class Traffic:
     async def _one_offs(self) -> None:
         while await self._pause(0.1, 0.5):
             number = self._random.getrandbits(40)
-            request = {"key": f"once-{number}", **self._random.choice(_ONE_OFFS)}
+            request = {"key": f"once-{number}", **self._random.choice(self._one_off_requests)}
             if self._random.random() < 0.25:
                 call = {"url": self._target_url, "method": "POST"}
                 request = {"key": f"http-{number}", "http": call, "payload": self._http_payload()}
@@ -160,6 +167,19 @@ class Traffic:
     async def _runs(self) -> None:
         while await self._pause(0.2, 1.0):
             self._start(self._run(self._random.choice(self._manual), self._random.random() < 0.4))
+
+    async def _backfills(self, jobs: Sequence[str]) -> None:
+        """Of what was due since the beginning, and has not run or has failed."""
+        begin = datetime.now(UTC).replace(microsecond=0)
+        while await self._pause(3.0, 8.0):
+            job, now = self._random.choice(jobs), datetime.now(UTC).replace(microsecond=0)
+            policy = self._random.choice(("missing", "failed"))
+            span = {"from": begin.isoformat(), "to": (now - timedelta(seconds=5)).isoformat()}
+            body = {**span, "max_active": 2, "policy": policy}
+            if now - begin > timedelta(seconds=10):
+                self._start(
+                    self._send(self._begin("backfill", job), "POST", f"/v1/jobs/{job}/backfill", body)
+                )
 
     async def _run(self, job: str, cancel: bool) -> None:
         asked = self._begin("run", job)

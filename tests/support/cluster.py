@@ -37,12 +37,14 @@ class Program:
         folder: Path,
         module: str = "tickwork.cli",
         tree: Path | None = None,
+        prefix: Sequence[str] = (),
     ) -> None:
         """`tree`: where the code of another release is."""
         self.name = name
         self.tree = tree  # when it is launched the next time
         self.words = list(words)
         self._module = module
+        self._prefix = prefix
         self._says = says
         self._env = {**_clean_environment(), **env}
         self._folder = folder
@@ -82,9 +84,9 @@ class Program:
         self._log_before = len(self.log)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self._module, *self.words],
+                [*self._prefix, sys.executable, "-m", self._module, *self.words],
                 env=self._environment, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True, preexec_fn=_die_with_parent,  # noqa: PLW1509 (calls nothing but the system)
+                start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509 (calls nothing but the system)
             )  # fmt: skip
 
     async def start(self) -> None:
@@ -184,6 +186,7 @@ class Cluster:
         options: Sequence[str] = (),
         tasks: str = TASKS,
         tree: Path | None = None,
+        prefix: Sequence[str] = (),
     ) -> Program:
         name = f"worker-{len(self.workers) + 1}"
         given = _given_to(name, list(urls or self.urls), first)
@@ -195,6 +198,7 @@ class Cluster:
             env={"TICKWORK_API_KEY": KEY, **task_environment(self.ledger), **(env or {})},
             folder=self._folder,
             tree=tree,
+            prefix=prefix,
         )
         self.workers.append(worker)
         await worker.start()
@@ -236,7 +240,7 @@ def _clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("TICKWORK_")}
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Where the system can do that: a test run that is killed leaves nothing behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

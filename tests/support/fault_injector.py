@@ -8,10 +8,11 @@ from random import Random
 from typing import NamedTuple
 
 from support.chaos_cluster import ChaosCluster
-from support.faults import Fault
+from support.fault_registry import Fault
 
 _AT_ONCE = 3
 _REST_AFTER = 10  # faults
+_CALM = 8.0  # seconds after a fault that is to be alone
 
 
 class Planned(NamedTuple):
@@ -48,7 +49,9 @@ def plan(
 
 
 class FaultInjector:
-    def __init__(self, chaos: ChaosCluster, say: Callable[[str], None]) -> None:
+    def __init__(self, chaos: ChaosCluster, say: Callable[[str], None], *, alone: bool = False) -> None:
+        """`alone`: one fault at a time, so that what it costs is its own."""
+        self._alone = alone
         self.injected: list[Injected] = []
         self._chaos = chaos
         self._say = say
@@ -77,13 +80,16 @@ class FaultInjector:
         """Those that no other fault has hold of; none, when that would be too much at once. One of a kind is spared."""
         group = fault.victims(self._chaos)
         free = [name for name in group if name not in self._taken]
-        return free if len(self._taken) < _AT_ONCE and len(free) > (len(group) > 1) else []
+        at_once = 1 if self._alone else _AT_ONCE
+        return free if len(self._taken) < at_once and len(free) > (len(group) > 1) else []
 
     async def _inflict(self, planned: Planned, victim: str) -> None:
         begun_at = datetime.now(UTC)
         async with planned.fault.inflict(self._chaos, victim, Random(planned.seed)):  # noqa: S311 (likewise)
             await asyncio.sleep(planned.lasts)
         self.injected.append(Injected(planned.fault.kind, victim, begun_at, datetime.now(UTC)))
+        if self._alone:
+            await asyncio.sleep(_CALM)
         async with self._changed:
             self._taken.discard(victim)
             self._changed.notify_all()

@@ -1,17 +1,17 @@
-"""Every way in which things are broken: each is a block during which they are, and after which they are not."""
+"""Processes, PostgreSQL and networks are broken in every way that needs nothing but this process."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, ExitStack, suppress
 from random import Random
-from typing import Literal, NamedTuple
 
 import asyncpg
 import httpx2
 import psutil
 
 from support.chaos_cluster import ChaosCluster
-from support.cluster import KEY, Program
+from support.cluster import KEY
+from support.fault_registry import fault, program_named
 from support.proxy import COMMIT, Way, Wire
 from tickwork.model.worker import LEASE
 
@@ -25,144 +25,138 @@ _A_BUSY_ONE = """
     SELECT pid FROM pg_stat_activity WHERE application_name = 'tickwork' ORDER BY state, random() LIMIT 1"""
 _FLOOD = 60  # requests at a time
 
-Inflict = Callable[[ChaosCluster, str, Random], AbstractAsyncContextManager[None]]
-Group = Literal["server", "worker", "target", "postgres"]
-
-
-class Fault(NamedTuple):
-    kind: str
-    group: Group
-    lasts: tuple[float, ...]  # seconds, of which one is chosen
-    inflict: Inflict
-
-    def victims(self, chaos: ChaosCluster) -> list[str]:
-        return [program.name for program in _programs(chaos, self.group)] or ["postgres"]
-
-
-FAULTS: dict[str, Fault] = {}
-
-
-def _fault(group: Group, lasts: tuple[float, ...]) -> Callable[[Callable[..., AsyncIterator[None]]], None]:
-    """Named after its function."""
-
-    def register(function: Callable[..., AsyncIterator[None]]) -> None:
-        kind = function.__name__.replace("_", " ")
-        FAULTS[kind] = Fault(kind, group, lasts, asynccontextmanager(function))
-
-    return register
-
 
 # Processes
 
 
-@_fault("server", _MOMENTS)
+@fault("server", _MOMENTS)
 async def server_killed(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    with chaos.killed(_program(chaos, victim)):
+    with chaos.killed(program_named(chaos, victim)):
         yield
 
 
-@_fault("worker", _MOMENTS)
+@fault("worker", _MOMENTS)
 async def worker_killed(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    with chaos.killed(_program(chaos, victim)):
+    with chaos.killed(program_named(chaos, victim)):
         yield
 
 
-@_fault("target", _MOMENTS)
+@fault("target", _MOMENTS)
 async def target_killed(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     with chaos.killed(chaos.target):
         yield
 
 
-@_fault("server", _FREEZES)
+@fault("rest worker", _MOMENTS)
+async def rest_worker_killed(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
+    with chaos.killed(chaos.rest_worker):
+        yield
+
+
+@fault("rest worker", _FREEZES)
+async def rest_worker_frozen(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
+    with chaos.frozen(chaos.rest_worker):
+        yield
+
+
+@fault("server", _FREEZES)
 async def server_frozen(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    with chaos.frozen(_program(chaos, victim)):
+    with chaos.frozen(program_named(chaos, victim)):
         yield
 
 
-@_fault("worker", _FREEZES)
+@fault("worker", _FREEZES)
 async def worker_frozen(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    with chaos.frozen(_program(chaos, victim)):
+    with chaos.frozen(program_named(chaos, victim)):
         yield
 
 
-@_fault("target", _OUTAGES)
+@fault("target", _OUTAGES)
 async def target_frozen(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     with chaos.frozen(chaos.target):
         yield
 
 
-@_fault("server", (0.0,))
+@fault("server", (0.0,))
 async def server_told_to_stop(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    async with chaos.told_to_stop(_program(chaos, victim)):
+    async with chaos.told_to_stop(program_named(chaos, victim)):
         yield
 
 
-@_fault("worker", (0.0,))
+@fault("worker", (0.0,))
 async def worker_told_to_stop(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    async with chaos.told_to_stop(_program(chaos, victim)):
+    async with chaos.told_to_stop(program_named(chaos, victim)):
         yield
 
 
-@_fault("server", (0.0,))
+def _no_previous_release(chaos: ChaosCluster) -> str | None:
+    return None if chaos.previous else "a previous release beside this one"
+
+
+@fault("server", (0.0,), _no_previous_release)
 async def server_changes_its_release(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    async with chaos.told_to_stop(_program(chaos, victim)):
-        chaos.change_release(_program(chaos, victim))
+    async with chaos.told_to_stop(program_named(chaos, victim)):
+        chaos.change_release(program_named(chaos, victim))
         yield
 
 
-@_fault("worker", (0.0,))
+@fault("worker", (0.0,), _no_previous_release)
 async def worker_changes_its_release(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    async with chaos.told_to_stop(_program(chaos, victim)):
-        chaos.change_release(_program(chaos, victim))
+    async with chaos.told_to_stop(program_named(chaos, victim)):
+        chaos.change_release(program_named(chaos, victim))
         yield
 
 
-@_fault("server", _OUTAGES)
+def _no_clock(chaos: ChaosCluster) -> str | None:
+    return None if chaos.clocks_can_be_set else "the package faketime"
+
+
+@fault("server", _OUTAGES, _no_clock)
 async def clock_of_server_set(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    chaos.set_clock(_program(chaos, victim), random.choice(_SKEWS))
+    chaos.set_clock(program_named(chaos, victim), random.choice(_SKEWS))
     yield
-    chaos.set_clock(_program(chaos, victim), 0)
+    chaos.set_clock(program_named(chaos, victim), 0)
 
 
-@_fault("worker", _OUTAGES)
+@fault("worker", _OUTAGES, _no_clock)
 async def clock_of_worker_set(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    chaos.set_clock(_program(chaos, victim), random.choice(_SKEWS))
+    chaos.set_clock(program_named(chaos, victim), random.choice(_SKEWS))
     yield
-    chaos.set_clock(_program(chaos, victim), 0)
+    chaos.set_clock(program_named(chaos, victim), 0)
 
 
 # PostgreSQL
 
 
-@_fault("postgres", (0.0, 1.0, 4.0))
+@fault("postgres", (0.0, 1.0, 4.0))
 async def postgres_restarted_fast(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     await chaos.postgres.halt("fast")
     yield
     await chaos.postgres.resume()
 
 
-@_fault("postgres", (0.0, 1.0, 4.0))
+@fault("postgres", (0.0, 1.0, 4.0))
 async def postgres_restarted_at_once(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     await chaos.postgres.halt("immediate")
     yield
     await chaos.postgres.resume()
 
 
-@_fault("postgres", (0.0, 1.0))
+@fault("postgres", (0.0, 1.0))
 async def postmaster_killed(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     chaos.postgres.kill()
     yield
     await chaos.postgres.resume()
 
 
-@_fault("postgres", (0.0,))
+@fault("postgres", (0.0,))
 async def sessions_ended(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     async with chaos.admin() as admin:
         await admin.execute(_END_ALL)
     yield
 
 
-@_fault("postgres", (1.0, 3.0, 0.5 * _LEASE))
+@fault("postgres", (1.0, 3.0, 0.5 * _LEASE))
 async def backend_frozen(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     async with chaos.admin() as admin:
         pid = await admin.fetchval(_A_BUSY_ONE)
@@ -176,14 +170,14 @@ async def backend_frozen(chaos: ChaosCluster, victim: str, random: Random) -> As
         backend.resume()
 
 
-@_fault("postgres", _OUTAGES)
+@fault("postgres", _OUTAGES)
 async def database_read_only(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     await _configure(chaos, "ALTER SYSTEM SET default_transaction_read_only = on")
     yield
     await _configure(chaos, "ALTER SYSTEM RESET default_transaction_read_only")
 
 
-@_fault("postgres", (1.0, 4.0))
+@fault("postgres", (1.0, 4.0))
 async def connections_used_up(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     """By strangers: who has none left to give cannot open another."""
     async with AsyncExitStack() as strangers:
@@ -193,10 +187,10 @@ async def connections_used_up(chaos: ChaosCluster, victim: str, random: Random) 
         yield
 
 
-@_fault("server", _OUTAGES)
+@fault("server", _OUTAGES)
 async def server_flooded(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     """More requests than it has connections, without a pause."""
-    url = chaos.cluster.urls[chaos.servers.index(_program(chaos, victim))]
+    url = chaos.cluster.urls[chaos.servers.index(program_named(chaos, victim))]
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}, trust_env=False) as http:
         flood = [asyncio.create_task(_ask_for_ever(http, f"{url}/v1/executions")) for _ in range(_FLOOD)]
         yield
@@ -208,7 +202,7 @@ async def server_flooded(chaos: ChaosCluster, victim: str, random: Random) -> As
 # The network between servers and PostgreSQL
 
 
-@_fault("server", (2.0,))
+@fault("server", (2.0,))
 async def commit_answers_lost(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     """The commit has happened, and nobody knows."""
     wire = _database_wire(chaos, victim)
@@ -219,19 +213,19 @@ async def commit_answers_lost(chaos: ChaosCluster, victim: str, random: Random) 
     wire.lost_answer = None
 
 
-@_fault("server", _OUTAGES)
+@fault("server", _OUTAGES)
 async def database_cut_off(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     with _database_wire(chaos, victim).cut():
         yield
 
 
-@_fault("server", _OUTAGES)
+@fault("server", _OUTAGES)
 async def database_out_of_reach(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     with _database_wire(chaos, victim).blocked(*_some_ways(random)):
         yield
 
 
-@_fault("server", (3.0,))
+@fault("server", (3.0,))
 async def database_connections_forgotten(
     chaos: ChaosCluster, victim: str, random: Random
 ) -> AsyncIterator[None]:
@@ -239,16 +233,22 @@ async def database_connections_forgotten(
         yield
 
 
-@_fault("server", _OUTAGES)
+@fault("server", _OUTAGES)
 async def database_far_away(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     with _database_wire(chaos, victim).slow(random.uniform(0.02, 0.3)):
+        yield
+
+
+@fault("server", _OUTAGES)
+async def database_lossy(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
+    with _database_wire(chaos, victim).lossy(random.uniform(0.05, 0.3)):
         yield
 
 
 # The network between workers, clients and servers
 
 
-@_fault("worker", _OUTAGES)
+@fault("worker", _OUTAGES)
 async def worker_cut_off(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     with ExitStack() as stack:
         for wire in _worker_wires(chaos, victim):
@@ -256,7 +256,7 @@ async def worker_cut_off(chaos: ChaosCluster, victim: str, random: Random) -> As
         yield
 
 
-@_fault("worker", (*_OUTAGES, 1.3 * _LEASE))
+@fault("worker", (*_OUTAGES, 1.3 * _LEASE))
 async def worker_out_of_reach(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     ways = _some_ways(random)
     with ExitStack() as stack:
@@ -265,7 +265,7 @@ async def worker_out_of_reach(chaos: ChaosCluster, victim: str, random: Random) 
         yield
 
 
-@_fault("worker", _OUTAGES)
+@fault("worker", _OUTAGES)
 async def worker_far_away(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     with ExitStack() as stack:
         for wire in _worker_wires(chaos, victim):
@@ -273,7 +273,16 @@ async def worker_far_away(chaos: ChaosCluster, victim: str, random: Random) -> A
         yield
 
 
-@_fault("server", _OUTAGES)
+@fault("worker", _OUTAGES)
+async def worker_lossy(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
+    share = random.uniform(0.05, 0.3)
+    with ExitStack() as stack:
+        for wire in _worker_wires(chaos, victim):
+            stack.enter_context(wire.lossy(share))
+        yield
+
+
+@fault("server", _OUTAGES)
 async def server_cut_off(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     """From clients and workers; its database stays."""
     with ExitStack() as stack:
@@ -282,7 +291,7 @@ async def server_cut_off(chaos: ChaosCluster, victim: str, random: Random) -> As
         yield
 
 
-@_fault("server", (*_OUTAGES, 1.3 * _LEASE))
+@fault("server", (*_OUTAGES, 1.3 * _LEASE))
 async def server_out_of_reach(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
     ways = _some_ways(random)
     with ExitStack() as stack:
@@ -291,9 +300,9 @@ async def server_out_of_reach(chaos: ChaosCluster, victim: str, random: Random) 
         yield
 
 
-@_fault("server", (2.0,))
+@fault("server", (2.0,))
 async def api_answers_lost(chaos: ChaosCluster, victim: str, random: Random) -> AsyncIterator[None]:
-    wire = chaos.client_wires[chaos.servers.index(_program(chaos, victim))]
+    wire = chaos.client_wires[chaos.servers.index(program_named(chaos, victim))]
     for _ in range(random.randint(1, 4)):
         wire.lost_answer = b"POST "
         await asyncio.sleep(random.uniform(0.1, 0.5))
@@ -301,25 +310,16 @@ async def api_answers_lost(chaos: ChaosCluster, victim: str, random: Random) -> 
     wire.lost_answer = None
 
 
-def _programs(chaos: ChaosCluster, group: Group) -> list[Program]:
-    groups = {"server": chaos.servers, "worker": chaos.workers, "target": [chaos.target], "postgres": []}
-    return groups[group]
-
-
-def _program(chaos: ChaosCluster, name: str) -> Program:
-    return next(program for program in chaos.programs if program.name == name)
-
-
 def _database_wire(chaos: ChaosCluster, server: str) -> Wire:
-    return chaos.database_wires[chaos.servers.index(_program(chaos, server))]
+    return chaos.database_wires[chaos.servers.index(program_named(chaos, server))]
 
 
 def _worker_wires(chaos: ChaosCluster, worker: str) -> list[Wire]:
-    return chaos.worker_wires[chaos.workers.index(_program(chaos, worker))]
+    return chaos.worker_wires[chaos.workers.index(program_named(chaos, worker))]
 
 
 def _wires_to(chaos: ChaosCluster, server: str) -> list[Wire]:
-    number = chaos.servers.index(_program(chaos, server))
+    number = chaos.servers.index(program_named(chaos, server))
     return [chaos.client_wires[number], *(wires[number] for wires in chaos.worker_wires)]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from support.attempt_ledger import written_down
+from support.kept_steps import write_step
 from tickwork import App, Cancel, Context, NoRetry, Snooze
 
 app = App()
@@ -88,6 +89,22 @@ async def graph_step(
         if script == "is cancelled":
             raise Cancel("enough")
     return {"n": n, "list": [*range(n)]}
+
+
+@app.task(name="storing_steps")
+async def storing_steps(steps: int, seconds: float, *, ctx: Context) -> int:
+    """Keeps what it has done."""
+
+    async def step(name: str) -> int:
+        write_step("ran", name, ctx)
+        await asyncio.sleep(seconds)
+        return ctx.attempt
+
+    with written_down("storing_steps", ctx):
+        for number in range(steps):
+            await ctx.step(f"step {number}", step, f"step {number}")
+            write_step("stored", f"step {number}", ctx)
+    return os.getpid()
 
 
 @app.task(name="dying", process=True)

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
+from random import Random
 from typing import NamedTuple
 
 COMMIT = b"COMMIT\0"  # as PostgreSQL's simple query has it
 _CHUNK = 65_536
+_PACKET = 1400  # bytes
+_SENT_AGAIN = 0.2  # seconds until TCP sends again what was lost, the first time
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -31,15 +34,21 @@ class Wire:
     """Passes bytes on, as long as nobody breaks it. What is broken belongs to the wire, so several faults at once on
     one wire are not foreseen."""
 
-    def __init__(self, upstream: Upstream) -> None:
+    def __init__(self, upstream: Upstream, host: str = "127.0.0.1") -> None:
         self._upstream = upstream
+        self._host = host
         self._server: asyncio.Server | None = None
         self._connections: set[_Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_cut = False
         self._born_blocked: tuple[Way, ...] = ()
         self.delay = 0.0
+        self.loss = 0.0
         self.lost_answer: bytes | None = None  # the answer to what contains this is swallowed, once
+
+    @property
+    def url(self) -> str:
+        return f"http://{self._host}:{self.port}"
 
     @property
     def port(self) -> int:
@@ -48,7 +57,7 @@ class Wire:
         return port
 
     async def open(self) -> "Wire":
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, self._host, 0)
         return self
 
     async def close(self) -> None:
@@ -92,6 +101,13 @@ class Wire:
         self.delay = seconds
         yield
         self.delay = 0.0
+
+    @contextmanager
+    def lossy(self, share: float) -> Iterator[None]:
+        """So many packets are lost: TCP sends them again, each time after twice as long, and a bit at a time."""
+        self.loss = share
+        yield
+        self.loss = 0.0
 
     @contextmanager
     def _new_ones_blocked(self, ways: tuple[Way, ...]) -> Iterator[None]:
@@ -139,6 +155,7 @@ class _Connection:
         self._wire = wire
         self._near, self._far = near, far
         self._answer_is_lost = False
+        self._random = Random()  # noqa: S311 (nothing secret)
 
     async def pass_on(self) -> None:
         """Until either side closes, or the connection is aborted."""
@@ -164,8 +181,20 @@ class _Connection:
                 await asyncio.sleep(self._wire.delay)
             if self._swallows(way, data):
                 return
-            sink.write(data)
-            await sink.drain()
+            for packet in self._packets(data):
+                await self._lose_some()
+                sink.write(packet)
+                await sink.drain()
+
+    def _packets(self, data: bytes) -> Iterator[bytes]:
+        size = _PACKET if self._wire.loss else len(data)
+        return (data[place : place + size] for place in range(0, len(data), size))
+
+    async def _lose_some(self) -> None:
+        wait = _SENT_AGAIN
+        while self._random.random() < self._wire.loss:
+            await asyncio.sleep(wait)
+            wait *= 2
 
     def _swallows(self, way: Way, data: bytes) -> bool:
         """The answer itself, not the question: that has been worked on."""

@@ -45,7 +45,12 @@ class StoppablePostgres(EmbeddedPostgres):
 
     def kill(self) -> None:
         """Its first process alone: the others find out, each in its own time."""
-        os.kill(int((self._cluster / "postmaster.pid").read_text().splitlines()[0]), signal.SIGKILL)
+        os.kill(self.postmaster, signal.SIGKILL)
+
+    @property
+    def postmaster(self) -> int:
+        """The id of that process."""
+        return int((self._cluster / "postmaster.pid").read_text().split()[0])
 
     async def resume(self) -> None:
         """Until it accepts connections, and not a moment longer."""

@@ -143,7 +143,10 @@ def cancelled(reason: str) -> Ending:
 
 
 def still_running(ending: Ending) -> Ending:
-    """The same ending, saying that the code was told to stop and did not."""
+    """The same ending, saying that the code was told to stop and did not. A loss stays as it is: with a reason it would
+    be nobody's fault, and not count."""
+    if ending.kind is AttemptOutcome.LOST:
+        return ending
     replace = msgspec.structs.replace
     if ending.failure:
         return replace(

@@ -75,11 +75,9 @@ def _given_up_in_time(observed: ObservedHistory, key: Key, transition: Transitio
     within = observed.job_at(key.job, transition.number).request.get("start_within")
     if within is None or transition.at < key.scheduled_for + timedelta(seconds=_seconds(within)) - _ROUNDING:
         yield about(observed, key, "was given up before its time")
-    if (
-        before is None
-        or before.status != "pending"
-        or any(each.key == key for each in observed.seen_attempts)
-    ):
+    # A backfill may run it later, as another attempt.
+    begun = any(each.key == key and each.attempt <= after.attempt for each in observed.seen_attempts)
+    if before is None or before.status != "pending" or begun:
         yield about(observed, key, "was given up although it had started")
 
 

@@ -1,4 +1,5 @@
-from tickwork.execute.attempt_ending import ending_of_error, ending_of_value
+from tickwork.execute.attempt_ending import Ending, cancelled, ending_of_error, ending_of_value, still_running
+from tickwork.model.execution import AttemptOutcome
 from tickwork.model.task_exceptions import NoRetry
 
 
@@ -50,3 +51,12 @@ def test_a_value_that_refers_to_itself_is_a_failure():
     failure = ending_of_value(endless).failure
     assert failure
     assert failure.type == "BadResult"
+
+
+def test_an_ending_says_that_the_code_still_runs():
+    assert still_running(cancelled("by a user")).reason.startswith("by a user; ")
+
+
+def test_a_lost_attempt_counts_as_lost_even_if_its_code_does_not_stop():
+    lost = Ending(AttemptOutcome.LOST)  # a loss with a reason would not count, and never be quarantined
+    assert still_running(lost) == lost
