@@ -117,8 +117,7 @@ _WRITING: tuple[LoopName, ...] = ("record", "store checkpoints", "write logs")  
 
 class Node:
     def __init__(self, settings: Settings, *, paused: bool = False) -> None:
-        self._settings = settings
-        self._begins_paused = paused
+        self._settings, self._begins_paused = settings, paused
         self.draining = False  # it is about to stop
         self._opened = AsyncExitStack()
         self._loops = Loops()

@@ -8,9 +8,10 @@ import pytest
 from support.node_steps import later, run_due
 from tickwork.config import Settings
 from tickwork.model.access import Caller, Scope
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.job import CatchUp, JobRequest
+from tickwork.model.job import JobRequest
 from tickwork.model.rest_worker import ClaimRequest, WorkerRequest
 from tickwork.model.resume_cluster import ResumeRequest
 from tickwork.model.worker import LEASE

@@ -8,9 +8,10 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.model.backfill import BackfillRequest
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.job import CatchUp, Dependency, JobRequest
+from tickwork.model.job import Dependency, JobRequest
 from tickwork.model.public_ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node

@@ -6,7 +6,8 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from tickwork.model.job import CatchUp, JobRequest
+from tickwork.model.catch_up_policy import CatchUp
+from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker

@@ -9,8 +9,9 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.config import Settings
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.job import CatchUp, JobRequest, RetryRequest
+from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.model.public_ids import parse_job_id
 from tickwork.model.statistics import StatisticsPoint, Step
 from tickwork.model.worker_protocol import Failure, Outcome, Run

@@ -7,12 +7,13 @@ import msgspec
 
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.backfill import BackfillStatus, BackfillView
+from tickwork.model.catch_up_policy import CatchUpView
 from tickwork.model.channel import ChannelDeliveries, ChannelView, QuietHours, SmtpServerView
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.execution_input import ExecutionInput
-from tickwork.model.job import CatchUpView, JobStatus, JobView
+from tickwork.model.job import JobStatus, JobView
 from tickwork.model.notification import Severity
 from tickwork.model.ping import (
     PingNotify,

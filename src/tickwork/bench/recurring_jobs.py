@@ -14,8 +14,9 @@ from tickwork.bench.bench_cluster import BenchCluster
 from tickwork.bench.measure_rate_cost_losses import LostAndDoubled, Window, count_lost_and_doubled, measure
 from tickwork.bench.scenario_types import Plan, ProgressLine
 from tickwork.bench.tasks import SPREAD
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.errors import TickworkError
-from tickwork.model.job import CatchUp, JobRequest
+from tickwork.model.job import JobRequest
 from tickwork.model.public_ids import parse_job_id
 
 _COPY = """

@@ -15,6 +15,7 @@ from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
 from tickwork.cli.keep_options import kept_text
 from tickwork.cli.list_job_changes import changes
+from tickwork.cli.list_missed_due_times import missed
 from tickwork.cli.option_types import duration, instant
 from tickwork.cli.output import (
     Columns,
@@ -38,7 +39,7 @@ from tickwork.cli.purge_job_command import purge
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.bulk_action import JobAction
-from tickwork.model.execution import ExecutionView, MissedView
+from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Page
 from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView
 from tickwork.model.job_filter import JobCountKind, JobPage, Sort
@@ -159,12 +160,6 @@ _FIELDS: Columns[JobView] = {
     "created": lambda job: job.created_at,
     "updated": lambda job: job.updated_at,
 }
-_MISSED_COLUMNS: Columns[MissedView] = {
-    "from": lambda missed: missed.begin,
-    "to": lambda missed: missed.end,
-    "count": lambda missed: missed.count,
-    "reason": lambda missed: missed.reason,
-}
 _NEXT_RUNS = 3
 _IF_EXISTS = get_args(JobRequest.__annotations__["if_exists"])
 
@@ -193,6 +188,7 @@ command.add_command(backfills)
 command.add_command(cancel_backfill)
 command.add_command(tree)
 command.add_command(changes)
+command.add_command(missed)
 command.add_command(purge)
 
 
@@ -374,14 +370,6 @@ def cancel(client: Client, stop_running: bool, output: str, **options: Any) -> N
 def next_(client: Client, job_id: str, count: int) -> Page[PreviewTime]:
     """Show when a job will run next."""
     return Page(_next_runs(client, client.get_job(job_id), count))
-
-
-@command.command()
-@_JOB
-@prints_page(_MISSED_COLUMNS)
-def missed(client: Client, job_id: str) -> Page[MissedView]:
-    """List due times that a job missed and did not run later."""
-    return client.list_missed(job_id)
 
 
 def _change(

@@ -7,11 +7,11 @@ from typing import Any, TypedDict
 import msgspec
 
 from tickwork.model.access import KeyView
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.command import ExitCodes
 from tickwork.model.errors import FieldError
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import (
-    CatchUp,
     Dependency,
     IfExists,
     JobStatus,

@@ -39,8 +39,6 @@ from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
 from tickwork.model.parsed_schedule_and_preview import Preview
 from tickwork.model.purge_progress import PurgeView
-from tickwork.model.queue import QueueSettings, QueueView
-from tickwork.model.retention import Retention, RetentionView
 from tickwork.model.why_waiting import Why
 
 Answer = TypeVar("Answer")
@@ -325,49 +323,6 @@ def get_checkpoint(execution_id: str) -> Call[CheckpointView]:
 def delete_checkpoint(execution_id: str) -> Call[CheckpointView]:
     """Delete what the attempts of an execution have stored, so that its next attempt starts from the beginning."""
     return Call(method="DELETE", path=("executions", execution_id, "checkpoint"), answer=CheckpointView)
-
-
-def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[QueueView]]:
-    """The queues, by name."""
-    return get("queues", answer=Page[QueueView], query={"limit": limit, "cursor": cursor})
-
-
-def get_queue(name: str) -> Call[QueueView]:
-    """The queue with its limits and its backlog."""
-    return get("queues", name, answer=QueueView)
-
-
-def set_queue(
-    name: str,
-    *,
-    max_running: int | None = None,
-    rate: str | None = None,
-    max_backlog: int | None = None,
-    max_workers: int | None = None,
-    priority: Priority = "normal",
-    retention: Retention | RetentionView | Mapping[str, Any] | None = None,
-) -> Call[QueueView]:
-    """Replace the settings of a queue. A limit or a retention that is not given is removed."""
-    settings = QueueSettings(
-        max_running=max_running,
-        rate=rate,
-        max_backlog=max_backlog,
-        max_workers=max_workers,
-        priority=priority,
-        retention=msgspec.convert(retention, Retention | None, from_attributes=True),
-    )
-    body = msgspec.json.encode(settings)
-    return Call(method="PUT", path=("queues", name), answer=QueueView, body=body)
-
-
-def pause_queue(name: str) -> Call[QueueView]:
-    """Pause a queue: nothing more of it starts, but what workers already have continues."""
-    return post("queues", name, "pause", answer=QueueView)
-
-
-def resume_queue(name: str) -> Call[QueueView]:
-    """Resume a paused queue."""
-    return post("queues", name, "resume", answer=QueueView)
 
 
 def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:

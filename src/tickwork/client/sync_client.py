@@ -16,6 +16,7 @@ from tickwork.client import (
     build_monitoring_and_dead_letter_requests,
     build_notification_rule_and_log_requests,
     build_ping_requests,
+    build_queue_requests,
     build_requests,
     build_retention_requests,
     build_worker_and_task_requests,
@@ -152,11 +153,11 @@ class Client:
     list_breakers = _sends(build_monitoring_and_dead_letter_requests.list_breakers)
     reset_breaker = _sends(build_monitoring_and_dead_letter_requests.reset_breaker)
 
-    list_queues = _sends(build_requests.list_queues)
-    get_queue = _sends(build_requests.get_queue)
-    set_queue = _sends(build_requests.set_queue)
-    pause_queue = _sends(build_requests.pause_queue)
-    resume_queue = _sends(build_requests.resume_queue)
+    list_queues = _sends(build_queue_requests.list_queues)
+    get_queue = _sends(build_queue_requests.get_queue)
+    set_queue = _sends(build_queue_requests.set_queue)
+    pause_queue = _sends(build_queue_requests.pause_queue)
+    resume_queue = _sends(build_queue_requests.resume_queue)
 
     list_channels = _sends(build_channel_requests.list_channels)
     get_channel = _sends(build_channel_requests.get_channel)

@@ -8,18 +8,10 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.condition import condition_as_json_path
 from tickwork.model.errors import BadId, FieldError, Invalid
-from tickwork.model.job import (
-    CatchUp,
-    Dependency,
-    JobRequest,
-    JobSpec,
-    JobStatus,
-    NeededOutcome,
-    Parent,
-    for_each_of,
-)
+from tickwork.model.job import Dependency, JobRequest, JobSpec, JobStatus, NeededOutcome, Parent, for_each_of
 from tickwork.model.notification_rule import asks_for_workflow_end
 from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.model.public_ids import is_job_key, job_id, job_key, parse_job_id

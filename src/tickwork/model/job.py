@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tickwork.model.catch_up_policy import CatchUp, CatchUpView
 from tickwork.model.command import CommandFields, ExitCodes
 from tickwork.model.condition import Condition
 from tickwork.model.errors import FieldError
@@ -81,32 +82,6 @@ class RetryRequest(Partial, frozen=True, omit_defaults=True, forbid_unknown_fiel
             for name, value in self.given("initial", "max").items()
         }
         return RetryPolicy(**(self.given() | seconds))
-
-
-class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What to do about due times that passed while no server was running."""
-
-    policy: Literal["latest", "skip", "all"] = "latest"
-    within: Duration = "1h"
-    max: Annotated[int, Meta(ge=1, le=10_000)] = 100
-
-    def in_seconds(self) -> "CatchUpView":
-        return CatchUpView(self.policy, parse_duration(self.within).total_seconds(), self.max)
-
-    def text(self) -> str:
-        """Equal policies have equal texts, so that their jobs share a rule."""
-        within = parse_duration(self.within).total_seconds()
-        return msgspec.json.encode(
-            msgspec.structs.replace(self, within=within), order="deterministic"
-        ).decode()
-
-
-class CatchUpView(msgspec.Struct, frozen=True):
-    """A catch-up policy as shown to users, in seconds."""
-
-    policy: Literal["latest", "skip", "all"] = "latest"
-    within: float = 3600.0
-    max: int = 100
 
 
 class Dependency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,8 +2,9 @@
 
 import msgspec
 
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.channel import NOTIFY_TASK
-from tickwork.model.job import PRIORITIES, CatchUp, JobRequest, JobSpec, RetryRequest
+from tickwork.model.job import PRIORITIES, JobRequest, JobSpec, RetryRequest
 from tickwork.model.notification import NotificationMessage
 from tickwork.model.parsed_schedule_and_preview import Once
 from tickwork.model.quantities import parse_duration

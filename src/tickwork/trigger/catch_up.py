@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tickwork.model.job import CatchUp
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.parsed_schedule_and_preview import Timing
 from tickwork.model.quantities import parse_duration
 from tickwork.store.port.trigger import NOT_BEGUN, DueRule, Round, RoundNote

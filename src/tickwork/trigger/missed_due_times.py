@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from tickwork.model.bad_row_isolation import error_text, is_row_error
-from tickwork.model.job import CatchUp
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.parsed_schedule_and_preview import Timing
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.trigger import DueRule, Firing, RoundNote, RuleStep, TriggerStore

@@ -6,7 +6,7 @@ import pytest
 
 from support.call_count import calls
 from support.schedule_reading import timing
-from tickwork.model.job import CatchUp
+from tickwork.model.catch_up_policy import CatchUp
 from tickwork.store.port.trigger import DueRule
 from tickwork.trigger.catch_up import STEPS, plan
 
