@@ -54,6 +54,7 @@ async def test_is_shown_with_its_defaults_and_without_its_secrets(
         "cpu_time": 300,
         "output": 100 * 1024**2,
         "files": None,
+        "processes": None,
     }
     assert (await stored(connection))["env"]["API_TOKEN"] == SECRET
     for path in ("", "/changes", "/graph"):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from browser.every_page import LISTS, open_page
 from support.dashboard_routes import routes_without
@@ -101,6 +101,8 @@ _DIALOGS = {
     "Delete for good": "Delete look at me for good?",
     "Backfill a past range": "Backfill look at me",
 }
+_PLANNED = "due times"  # on the button of a backfill, once it can be pressed
+_AT_REST = "() => document.getAnimations().length === 0"  # before that, colours are those of the state before
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -116,6 +118,9 @@ def test_axe_finds_nothing_serious_in_the_dialogs_of_a_job(
         page.get_by_role("button", name="More actions").click()
         page.get_by_role("button", name=action).click()
         page.get_by_role("dialog", name=title).wait_for()
+        if action.startswith("Backfill"):
+            expect(page.get_by_role("button", name=_PLANNED)).to_be_enabled()
+        page.wait_for_function(_AT_REST)
         if serious := page.evaluate(_SERIOUS):
             found[action] = serious
         page.get_by_role("button", name="Keep things as they are").click()

@@ -64,5 +64,5 @@ async def test_outcomes_are_published_together(
 
 
 def test_a_node_has_every_loop_that_has_a_name(still_node: Node) -> None:
-    elsewhere = {"watch postgres", "watch replica"}  # if it is embedded, and if there is one
+    elsewhere = {"watch postgres", "watch replica", "archive history"}  # if there is one
     assert {*still_node._loops.names()} | elsewhere == {*get_args(LoopName)}

@@ -55,7 +55,7 @@ async def freeze(url: str, work: Path, folder: Path) -> StoredRelease:
 
 
 async def list_all(url: str) -> dict[str, list[list[Any]]]:
-    """Everything that the API lists, by its id or name and its status."""
+    """Everything that the API lists, by its id or name and its status. The state of a breaker changes with time."""
     ahead = {"Authorization": f"Bearer {KEY}"}
     async with httpx2.AsyncClient(base_url=url, headers=ahead, trust_env=False, timeout=30) as client:
         return {path: await _items(client, f"/v1/{path}") for path in _LISTS}
@@ -70,7 +70,7 @@ async def _items(client: httpx2.AsyncClient, path: str) -> list[list[Any]]:
         page = answer.json()
         for item in page["items"]:
             name = item.get("id") or item.get("execution_id") or item.get("fingerprint") or item.get("name")
-            found.append([name or item.get("destination"), item.get("status") or item.get("state")])
+            found.append([name or item.get("destination"), item.get("status")])
         cursor = page.get("next_cursor")
         if not cursor:
             return sorted(found, key=str)
