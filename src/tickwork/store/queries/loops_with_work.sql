@@ -2,7 +2,7 @@
 
 -- name: loops_with_work
 -- The names of the loops that may have something to do. Each line looks into an index for one row that its loop would
--- take, or that may become one.
+-- take, or that may become one. A loop may look more closely itself before it locks anything.
 SELECT loop FROM (VALUES
     ('backfill', EXISTS (SELECT FROM tickwork.backfill WHERE ended_at IS NULL)),
     ('cancel jobs of retired tasks', EXISTS (SELECT FROM tickwork.task WHERE cancels_jobs)),
