@@ -25,6 +25,7 @@ from tickwork.schedule.excluded_days import Workdays, WorkdaysOf, workdays_of
 from tickwork.schedule.rrule.read_rule import local_anchor, read_rule
 
 _KEPT = 131_072  # a node goes through all of its rules in turn: a smaller cache would miss every time
+_DESCRIBED = 10_000
 
 
 class CompiledTiming:
@@ -46,7 +47,7 @@ class CompiledTiming:
 
     @property
     def words(self) -> str:
-        return describe(self.canonical)
+        return _words(self.text)
 
     @property
     def jitter(self) -> timedelta:
@@ -68,6 +69,11 @@ class CompiledTiming:
 @lru_cache(maxsize=_KEPT)
 def timing_from_text(text: str) -> CompiledTiming:
     return CompiledTiming(text)
+
+
+@lru_cache(maxsize=_DESCRIBED)  # thousands of jobs share a schedule, and describing it takes longer than storing a job
+def _words(text: str) -> str:
+    return describe(msgspec.json.decode(text))
 
 
 def compile_source(canonical: Mapping[str, Any]) -> Source:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import lru_cache
 from typing import Any
 
 import asyncpg
@@ -33,7 +32,6 @@ from tickwork.store.batch_columns import stored
 from tickwork.store.log_store import progress_of
 from tickwork.store.port.dispatch import NO_CONNECTION
 
-_DESCRIBED = 10_000  # schedules whose description is cached
 LOG_TAIL = 20  # lines of each attempt's log
 _BROKEN_RESULT = "the stored result is not valid JSON, and is not shown"
 
@@ -58,7 +56,6 @@ def job_of(row: asyncpg.Record, state: JobState = UNKNOWN_STATE) -> JobView:
     )
 
 
-@lru_cache(maxsize=_DESCRIBED)
 def _describe(text: str) -> tuple[dict[str, Any], str]:
     try:
         timing = timing_from_text(text)

@@ -124,11 +124,12 @@ def time_words(times: Sequence[Times]) -> TimeWords:
 
 
 def _clock_times(times: Times) -> list[int]:
+    minutes, seconds = numbers_in(times.minutes), numbers_in(times.seconds)
     return [
         hour * 3600 + minute * 60 + second
         for hour in numbers_in(times.hours)
-        for minute in numbers_in(times.minutes)
-        for second in numbers_in(times.seconds)
+        for minute in minutes
+        for second in seconds
     ]
 
 
