@@ -15,7 +15,7 @@ NODE = PATH="$(NODE_HOME)/bin:$$PATH" node
 NPM = $(NODE) $(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js
 
 .DEFAULT_GOAL := help
-.PHONY: help up dashboard test lint types layers unit vitest pytest pictures stock chaos soak failover simulate bench peers schema freeze openapi contract lock docs dist clean
+.PHONY: help up dashboard test lint types layers unit vitest pytest pictures faults stock chaos soak failover simulate bench peers schema freeze openapi contract lock docs dist clean
 
 # A heading begins with ##@, the description of a target with ##.
 help: ## show this list
@@ -55,11 +55,15 @@ vitest: $(NODE_MODULES) ## the tests of the dashboard's own modules
 	@cd dashboard && $(NPM) run --silent test
 
 # Three processes on two cores: many tests wait for a lease or a killed process, and another one runs meanwhile.
-pytest: $(VENV)/dev dashboard $(NODE_MODULES) ## all other tests; ARGS="tests/store -k plan" runs some
-	@$(BIN)/pytest -n 3 --dist worksteal $(ARGS)
+pytest: $(VENV)/dev dashboard $(NODE_MODULES) ## all other tests but those of faults; ARGS="tests/store -k plan" runs some
+	@$(BIN)/pytest -n 3 --dist worksteal $(or $(ARGS),--ignore=tests/chaos)
 
 pictures: $(VENV)/dev dashboard ## every page of the dashboard with demo data, in both themes, into build/pictures; ARGS=jobs takes one
 	@cd tests && ../$(BIN)/python -m support.dashboard_pictures $(ARGS)
+
+# Real processes take minutes to be killed, noticed and replaced: `make test` leaves them to this target.
+faults: $(VENV)/dev ## kill, freeze and cut off real processes, and simulate 500 histories; .ci/run does this, too
+	@TICKWORK_SEEDS=500 $(BIN)/pytest -n 3 --dist worksteal tests/chaos tests/simulation/test_simulation.py $(ARGS)
 
 # A PostgreSQL as Debian installs it, with the settings it comes with.
 STOCK := /usr/lib/postgresql/15/bin

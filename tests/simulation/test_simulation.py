@@ -8,7 +8,7 @@ from simulation.simulate import Simulated
 from simulation.simulation_runner import open_runner
 from support.invariant import violations
 
-_SEEDS = int(os.environ.get("TICKWORK_SEEDS", "500"))
+_SEEDS = int(os.environ.get("TICKWORK_SEEDS", "100"))
 _BATCH = 50  # histories on one database
 _SHOWN = 40  # events before the end of a history that failed
 

@@ -8,11 +8,12 @@ interface JobCount {
   kind: "exact" | "estimate" | "at least";
 }
 
-/** How many jobs match. It is asked for beside the list, so that the rows need not wait for it. */
-export function useJobCount(filters: Filters): { value: number; words: string } | null {
+/** How many jobs match. It is asked for after the first rows, which would wait while millions are counted. */
+export function useJobCount(filters: Filters, rowsAreThere: boolean): { value: number; words: string } | null {
   const { sort: _sort, ...conditions } = filters;
   const { data } = useQuery({
     queryKey: ["job-count", conditions],
+    enabled: rowsAreThere,
     queryFn: async () => {
       const query = { ...conditionsOf(conditions, new Date()), limit: 1, count: "estimate" };
       const page = (await answer(api.GET("/v1/jobs", { params: { query: query as never } }))) as { count?: JobCount | null };

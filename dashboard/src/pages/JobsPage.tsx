@@ -31,7 +31,7 @@ export default function JobsPage() {
   const mayWrite = useMay("write");
   const [selection, select] = useSelection(JSON.stringify(filters));
   const list = usePagedList<Job>({ ...jobListQuery(filters), rowId: ({ id }) => id });
-  const count = useJobCount(filters);
+  const count = useJobCount(filters, !list.isLoading);
   const newJob = mayWrite && (
     <Button component={Link} to="/jobs/new" leftSection={<IconPlus size={14} />}>
       New job

@@ -71,7 +71,7 @@ def timing_from_text(text: str) -> CompiledTiming:
     return CompiledTiming(text)
 
 
-@lru_cache(maxsize=_DESCRIBED)  # thousands of jobs share a schedule, and describing it takes longer than storing a job
+@lru_cache(maxsize=_DESCRIBED)  # thousands of jobs share a schedule, and describing one takes long
 def _words(text: str) -> str:
     return describe(msgspec.json.decode(text))
 
