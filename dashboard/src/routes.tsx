@@ -337,7 +337,12 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
-/** Loads the code of the page that is opened first while the server says who is signed in. */
+/** Loads the code of the page that is opened first, and the rows of a list, while the server says who is signed in. */
 export function loadFirstPage() {
-  for (const { routeId } of router.matchRoutes(router.latestLocation)) void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
+  void queryClient.prefetchQuery(meQuery);
+  for (const { routeId, search } of router.matchRoutes(router.latestLocation)) {
+    void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
+    if (routeId === jobList.id) prefetchList(jobListQuery(search));
+    if (routeId === executionList.id) prefetchList(executionListQuery(search));
+  }
 }

@@ -3,15 +3,15 @@
 from tickwork.define.cancel_jobs_of_retired_tasks import RetiredTaskJobs
 from tickwork.define.check_jobs_of_new_tasks import NewTaskCheck
 from tickwork.define.fan_out import FanOut
+from tickwork.define.job_search_index_loops import JobIndexing
 from tickwork.define.jobs import Jobs
-from tickwork.define.update_job_search_index import JobIndexing
 from tickwork.loop import Loops, Wake
 from tickwork.store.fan_out_store import PostgresFanOutStore
 from tickwork.store.job_index.write_index import PostgresJobIndex
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
-from tickwork.store.jobs_awaiting_task_store import PostgresUncheckedJobStore
 from tickwork.store.pool import Database
 from tickwork.store.task_store import PostgresTaskStore
+from tickwork.store.unchecked_payload_store import PostgresUncheckedJobStore
 
 
 def add_define_loops(

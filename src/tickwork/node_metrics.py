@@ -16,7 +16,7 @@ from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.model.errors import Unavailable
 from tickwork.model.public_ids import to_micros
 from tickwork.store.port.dispatch import QueueStore
-from tickwork.store.system_lag_metrics_store import PostgresMetricStore
+from tickwork.store.system_metrics_store import PostgresMetricStore
 
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _SLOTS = Gauge("tickwork_slots", "Slots of the workers connected to this node.")

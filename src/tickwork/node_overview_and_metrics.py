@@ -17,7 +17,7 @@ from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.store.overview_store import PostgresOverviewStore
 from tickwork.store.pool import Database
 from tickwork.store.queue_store import PostgresQueueStore
-from tickwork.store.system_lag_metrics_store import PostgresMetricStore
+from tickwork.store.system_metrics_store import PostgresMetricStore
 from tickwork.store.timeline_store import PostgresTimelineStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.timeline.build_timeline import Timeline

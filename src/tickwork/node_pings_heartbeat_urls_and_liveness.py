@@ -13,7 +13,7 @@ from tickwork.node_liveness_reports import REPORT_INTERVAL, Cluster
 from tickwork.ping.define_receive_and_watch_pings import Pings
 from tickwork.ping.report_cluster_to_outside_url import OutsidePing
 from tickwork.record.call_heartbeat_urls_after_success import Heartbeats
-from tickwork.store.heartbeat_url_store import PostgresHeartbeatStore, PostgresOutsidePingStore
+from tickwork.store.heartbeat_url_call_store import PostgresHeartbeatStore, PostgresOutsidePingStore
 from tickwork.store.node_report_and_database_state_store import PostgresClusterStore
 from tickwork.store.ping_store import PostgresPingStore
 

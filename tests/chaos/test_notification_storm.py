@@ -12,7 +12,7 @@ from support.node_steps import run_due
 from support.told_channel import MINUTE, ONCE, TENANT, ToldChannels, make_channel
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.notification_rule import NotificationRuleRequest
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node

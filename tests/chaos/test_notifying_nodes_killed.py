@@ -18,7 +18,7 @@ from support.notifying_node import STARTED
 from support.told_channel import ONCE, TENANT, make_channel, request_of
 from support.waiting import eventually
 from tickwork.config import Settings
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -14,7 +14,7 @@ from support.told_channel import (
     ToldChannels,
     make_channel,
 )
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.notification_rule import NotificationRuleRequest
 from tickwork.model.notification_view import NotificationFilter
 from tickwork.model.worker_protocol import Failure

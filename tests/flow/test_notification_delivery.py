@@ -17,7 +17,7 @@ from tickwork.model.channel import Channel
 from tickwork.model.errors import Invalid
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import JobRequest
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.node import Node
 
 SOON = 20.0

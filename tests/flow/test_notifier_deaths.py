@@ -19,7 +19,7 @@ from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 if TYPE_CHECKING:
-    from tickwork.model.notification import NotificationMessage
+    from tickwork.model.notification_message import NotificationMessage
 
 JOBS = 2  # that fail before each death
 

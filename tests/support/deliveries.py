@@ -5,7 +5,7 @@ import msgspec
 from tickwork.define.compile_job import Compiler
 from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.job import JobRequest, RetryRequest
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.node import Node
 from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.tenant_and_key_store import PostgresAccessStore

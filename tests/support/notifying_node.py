@@ -18,7 +18,7 @@ from tickwork.execute.worker import Worker
 from tickwork.inprocess_connection import InProcessConnection
 from tickwork.model.access import Caller, Scope
 from tickwork.model.channel import NOTIFY_TASK
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.task import direct_task
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node

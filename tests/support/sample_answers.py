@@ -14,7 +14,7 @@ from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.execution_input import ExecutionInput
 from tickwork.model.job import JobStatus, JobView
-from tickwork.model.notification import Severity
+from tickwork.model.notification_message import Severity
 from tickwork.model.ping import (
     PingNotify,
     PingOutcome,

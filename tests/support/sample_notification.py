@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tickwork.model.channel import Channel, StoredChannel
-from tickwork.model.notification import (
+from tickwork.model.notification_message import (
     Incident,
     NotificationItem,
     NotificationMessage,

@@ -9,7 +9,7 @@ import msgspec
 from support.node_steps import run_due
 from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.job import JobRequest, RetryRequest
-from tickwork.model.notification import NotificationItem, NotificationMessage
+from tickwork.model.notification_message import NotificationItem, NotificationMessage
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

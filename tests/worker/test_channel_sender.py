@@ -25,7 +25,7 @@ from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.execute.runners.notify.channel_sender import ChannelSender
 from tickwork.model.channel import StoredChannel
-from tickwork.model.notification import Incident, Severity
+from tickwork.model.notification_message import Incident, Severity
 from tickwork.model.worker_protocol import Failure
 
 LOOPBACK = AddressPolicy.of([], loopback=True)

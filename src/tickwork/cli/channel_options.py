@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from tickwork.model.channel import CHANNEL_KINDS, RULES, ChannelView, Digest
-from tickwork.model.notification import Severity
+from tickwork.model.notification_message import Severity
 from tickwork.model.smtp_server import Security
 
 Command = TypeVar("Command", bound=Callable[..., object])

@@ -27,7 +27,7 @@ from tickwork.model.errors import Conflict, Invalid, NotFound
 from tickwork.model.explain_type_errors import raise_if_any
 from tickwork.model.field_types import Page
 from tickwork.model.message_template import template_errors
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.quantities import parse_duration
 from tickwork.store.port.define import ChannelStore
 

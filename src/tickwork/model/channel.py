@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.model.field_types import Duration, Instant, Secret, SecretUrl
-from tickwork.model.notification import Severity
+from tickwork.model.notification_message import Severity
 from tickwork.model.smtp_server import EmailAddress, Security, SmtpServer
 
 NOTIFY_TASK = "tickwork.notify"  # the task that delivers a NotificationMessage to its channel

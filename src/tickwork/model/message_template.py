@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from tickwork.model.channel import MessageTemplate
 from tickwork.model.errors import FieldError
-from tickwork.model.notification import NotifiedExecution, NotifiedJob
+from tickwork.model.notification_message import NotifiedExecution, NotifiedJob
 
 _JOB = [f"job.{name}" for name in NotifiedJob.__struct_fields__]
 _EXECUTION = [f"execution.{name}" for name in NotifiedExecution.__struct_fields__]

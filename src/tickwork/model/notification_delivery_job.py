@@ -5,7 +5,7 @@ import msgspec
 from tickwork.model.catch_up_policy import CatchUp
 from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.job import PRIORITIES, JobRequest, JobSpec, RetryRequest
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.parsed_schedule_and_preview import Once
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import Placement

@@ -11,7 +11,7 @@ from msgspec import Meta
 from tickwork.model.channel import ChannelName
 from tickwork.model.errors import FieldError
 from tickwork.model.field_types import Duration, Instant, QueueName
-from tickwork.model.notification import Severity
+from tickwork.model.notification_message import Severity
 from tickwork.model.quantities import parse_duration
 from tickwork.model.stream_event import EventKind
 

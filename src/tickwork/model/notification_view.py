@@ -9,7 +9,7 @@ import msgspec
 from tickwork.model.channel import ChannelError, ChannelPreview
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.field_types import Instant
-from tickwork.model.notification import NotificationItem, NotificationMessage, Severity
+from tickwork.model.notification_message import NotificationItem, NotificationMessage, Severity
 
 
 class NotificationStatus(StrEnum):

@@ -32,7 +32,7 @@ a statement of its own, which changes only executions in the status that it expe
     pending → skipped                        write_dependencies.skip_decided
     pending → skipped                        fan_out.skip_fan_out
     pending → failed                         fan_out.fail_fan_out
-    pending → failed                         jobs_awaiting_task.fail_mismatch
+    pending → failed                         unchecked_payload.fail_mismatch
     pending → completed                      fan_out.complete_fan_out
     pending → cancelled                      add_move_and_stop_unstarted_executions.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled

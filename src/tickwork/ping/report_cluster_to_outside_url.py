@@ -12,7 +12,7 @@ import structlog
 from tickwork.model.errors import Invalid, NotFound
 from tickwork.model.http_target import url_error
 from tickwork.model.ping import OutsidePingView
-from tickwork.store.port.heartbeat_url import OutsidePingStore
+from tickwork.store.port.heartbeat_url_calls import OutsidePingStore
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _INTERVAL = timedelta(minutes=1)

@@ -14,7 +14,7 @@ import structlog
 from prometheus_client import Counter
 
 from tickwork.model.public_ids import job_id
-from tickwork.store.port.heartbeat_url import CalledHeartbeat, DueHeartbeat, HeartbeatStore
+from tickwork.store.port.heartbeat_url_calls import CalledHeartbeat, DueHeartbeat, HeartbeatStore
 
 CallUrl: TypeAlias = Callable[[str], Awaitable[str | None]]  # what went wrong; None: success
 
@@ -40,9 +40,8 @@ class Heartbeats:
     async def read(self) -> bool:
         """Read which jobs have a URL. What completed before this node knew of it is told of, too."""
         known, self.jobs = self.jobs, await self._store.jobs(_MOST_JOBS)
-        new = [job for job in self.jobs if job not in known]
-        if new:
-            await self._store.mark_completed_since(new)
+        if new := self.jobs - known:
+            await self._store.mark_completed_since(sorted(new))
         return False
 
     async def call_due(self) -> bool:

@@ -67,9 +67,8 @@ class FailingJobs:
     async def read(self) -> bool:
         """Read which jobs are failing. A job that completed before this node knew of its failure has recovered, too."""
         known, self.jobs = self.jobs, await self._store.failing_jobs(_MOST_FAILING)
-        new = [job for job in self.jobs if job not in known]
-        if new:
-            await self._store.mark_completed_since(new)
+        if new := self.jobs - known:
+            await self._store.mark_completed_since(sorted(new))
         return False
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import asyncpg
 
 from tickwork.model.channel import QuietHours
-from tickwork.model.notification import Severity
+from tickwork.model.notification_message import Severity
 from tickwork.store.batch_columns import stored
 from tickwork.store.pool import Database
 from tickwork.store.port.notify import ToldChannel

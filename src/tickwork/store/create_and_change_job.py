@@ -19,11 +19,11 @@ from tickwork.model.task import defaults_from_text
 from tickwork.store.edit_and_pause_job import JobStatusChange, JobUpdate
 from tickwork.store.event_store import created_events, write_events
 from tickwork.store.job_insert import insert_jobs
-from tickwork.store.jobs_awaiting_task_store import note_unchecked
 from tickwork.store.lock_schedule_rules import RuleMembership, retry_on_conflict
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import Definition, KnownTask, Made, ParentJob
 from tickwork.store.query_files import queries
+from tickwork.store.unchecked_payload_store import note_unchecked
 from tickwork.store.write_dependencies import JobDependencies, existing_parents, parents_of, parents_within
 
 

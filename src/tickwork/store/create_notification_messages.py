@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 import asyncpg
 import msgspec
 
-from tickwork.model.notification import Incident, NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT, delivery_of
+from tickwork.model.notification_message import Incident, NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_rule import is_severe
 from tickwork.store.channel_delivery_settings import read_told_channels
 from tickwork.store.pool import Connection, Database

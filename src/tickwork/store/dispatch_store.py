@@ -14,7 +14,6 @@ from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.failover.attempt_fence import AttemptFence
-from tickwork.store.jobs_awaiting_task_store import check_again
 from tickwork.store.lease_under_limits import PostgresHandover, lanes_of
 from tickwork.store.outcome_store import PostgresAttemptEnding
 from tickwork.store.pool import Connection, Database
@@ -33,6 +32,7 @@ from tickwork.store.port.dispatch import (
 )
 from tickwork.store.port.record import Claimed
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.unchecked_payload_store import check_again
 from tickwork.store.write_attempt_events import write_failure
 
 _MOST_COMPARED = 100  # executions of a backlog, for its earliest deadline

@@ -23,7 +23,7 @@ from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
 from tickwork.store.attempt_input_store import keep_version
 from tickwork.store.batch_columns import stored
-from tickwork.store.heartbeat_url_store import change_heartbeat
+from tickwork.store.heartbeat_url_call_store import change_heartbeat
 from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs

@@ -91,9 +91,8 @@ class PostgresEventStore:
         return rows_written(answer) == _DELETED_TOGETHER
 
     async def failing_jobs(self, limit: int) -> frozenset[int]:
-        return frozenset(
-            row["job_id"] for row in await self._database.fetch(self._sql["failing_jobs"], limit)
-        )
+        (row,) = await self._database.fetch(self._sql["failing_jobs"], limit)
+        return frozenset(row["jobs"])
 
     async def mark_completed_since(self, jobs: Sequence[int]) -> None:
         async with self._database.transaction() as connection:

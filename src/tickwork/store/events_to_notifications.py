@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from tickwork.model.notification import NotificationItem
+from tickwork.model.notification_message import NotificationItem
 from tickwork.store.batch_columns import stored
 from tickwork.store.channel_delivery_settings import read_told_channels
 from tickwork.store.pool import Connection, Database

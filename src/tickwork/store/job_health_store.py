@@ -55,7 +55,7 @@ class PostgresJobHealthStore:
         return runs
 
     async def heartbeat(self, tenant_id: int, job: int) -> HeartbeatView | None:
-        row = await self._database.fetchrow(queries("heartbeat_url")["heartbeat_of_job"], tenant_id, job)
+        row = await self._database.fetchrow(queries("heartbeat_url_call")["heartbeat_of_job"], tenant_id, job)
         return HeartbeatView(**row) if row else None
 
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 from tickwork.model.access import Author
 from tickwork.model.job import JobSpec
 from tickwork.store.batch_columns import columns
-from tickwork.store.heartbeat_url_store import set_heartbeats
+from tickwork.store.heartbeat_url_call_store import set_heartbeats
 from tickwork.store.job_columns import INSERT_JOBS, JobLane, JobRow, values_of_new
 from tickwork.store.job_timing import job_timing, last_due_times
 from tickwork.store.lock_schedule_rules import LockedRules

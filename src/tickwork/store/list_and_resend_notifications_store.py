@@ -5,8 +5,8 @@ import msgspec
 
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.field_types import Page
-from tickwork.model.notification import NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT, resent_delivery
+from tickwork.model.notification_message import NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_view import (
     NotificationFilter,
     NotificationStatus,

@@ -19,7 +19,7 @@ from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Accepted, Outcome
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.callback_wait_store import give_to_targets
-from tickwork.store.heartbeat_url_store import mark_heartbeats
+from tickwork.store.heartbeat_url_call_store import mark_heartbeats
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.notify import ToldCompletion
 from tickwork.store.port.record import AttemptNote, Claimed, CompletedColumns

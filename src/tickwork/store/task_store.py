@@ -6,11 +6,11 @@ import msgspec
 
 from tickwork.model.errors import NotFound
 from tickwork.model.task import TaskDeclaration, TaskView
-from tickwork.store.jobs_awaiting_task_store import check_again
 from tickwork.store.pool import Database
 from tickwork.store.port.task import RetiredTask
 from tickwork.store.query_files import queries
 from tickwork.store.row_views import task_of
+from tickwork.store.unchecked_payload_store import check_again
 
 _INDEX_DELAY = timedelta(minutes=1)  # after which a new job is certainly in the index of jobs
 

@@ -9,7 +9,7 @@ import msgspec
 from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import DueFilter
-from tickwork.schedule.due.local_times_of_zones import ZoneTimes
+from tickwork.schedule.due.local_time_now_in_each_zone import ZoneTimes
 from tickwork.store.page_cursor import UpcomingPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.port.trigger import DueCount, DueJob, DuePlace, JobsInSpan, TimedJob, UpcomingRule

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.schedule.due.calendar_bit_masks import END, from_seconds, to_seconds
-from tickwork.schedule.due.local_times_of_zones import zone_times
+from tickwork.schedule.due.local_time_now_in_each_zone import zone_times
 from tickwork.store.port.trigger import NOT_BEGUN, DuePlace, UpcomingRule, UpcomingStore
 
 MOST_RULES = 1000  # that are returned at once

@@ -4,7 +4,7 @@ from support.sample_answers import JOB, NOON, changed, page
 from tickwork.cli.exit_codes import USAGE
 from tickwork.model.channel import ChannelError, ChannelPreview
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.notification import NotificationItem, NotifiedExecution, Severity
+from tickwork.model.notification_message import NotificationItem, NotifiedExecution, Severity
 from tickwork.model.notification_rule import AppliedNotification, NotificationRuleView
 from tickwork.model.notification_view import (
     DeliveryAttempt,

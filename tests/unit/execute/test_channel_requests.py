@@ -11,7 +11,7 @@ from tickwork.execute.runners.notify.email_message import email_message
 from tickwork.execute.runners.notify.render_message import render
 from tickwork.execute.runners.notify.webhook_request import webhook_body
 from tickwork.model.channel import EmailChannel, MessageTemplate, StoredChannel, WebhookChannel
-from tickwork.model.notification import Incident, NotificationMessage, Severity
+from tickwork.model.notification_message import Incident, NotificationMessage, Severity
 
 URL = "https://tickwork.example"
 CHANNELS = {

@@ -8,7 +8,7 @@ import pytest
 from support.sample_notification import NOON, item, message, storm
 from tickwork.execute.runners.notify.render_message import MOST_ITEMS, render
 from tickwork.model.channel import MessageTemplate
-from tickwork.model.notification import NotificationMessage, Severity
+from tickwork.model.notification_message import NotificationMessage, Severity
 
 URL = "https://tickwork.example"
 

@@ -88,7 +88,7 @@ STATEMENTS = {
     # A job that runs for each element of a list, which has no attempt of its own.
     "fan_out.complete_fan_out": [Writes("pending", "completed", "status = 'pending'")],
     "fan_out.fail_fan_out": [Writes("pending", "failed", "status = 'pending'")],
-    "jobs_awaiting_task.fail_mismatch": [Writes("pending", "failed", "status = 'pending'")],
+    "unchecked_payload.fail_mismatch": [Writes("pending", "failed", "status = 'pending'")],
     "fan_out.skip_fan_out": [Writes("pending", "skipped", "status = 'pending'")],
     # Made to wait again.
     "add_move_and_stop_unstarted_executions.take_back": [

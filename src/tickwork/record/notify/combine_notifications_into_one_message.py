@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import uuid4
 
-from tickwork.model.notification import NotificationItem, NotificationMessage, Severity
+from tickwork.model.notification_message import NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_view import item_of_all
 from tickwork.store.port.notify import DueNotification, ToldChannel
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 from tickwork.model.errors import one_line
-from tickwork.model.notification import NotificationItem, NotifiedExecution, NotifiedJob, Severity
+from tickwork.model.notification_message import NotificationItem, NotifiedExecution, NotifiedJob, Severity
 from tickwork.model.notification_rule import NEWS
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.stream_event import EventKind, fingerprint_text

@@ -11,7 +11,7 @@ from enum import Enum
 
 import msgspec
 
-from tickwork.model.notification import NotificationItem
+from tickwork.model.notification_message import NotificationItem
 from tickwork.model.stream_event import EventKind
 from tickwork.record.notify.describe_fact import item_of, title_of
 from tickwork.store.port.notify import Fact, Flap, ToldChannel

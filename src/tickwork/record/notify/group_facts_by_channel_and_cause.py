@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from tickwork.model.channel_times import next_digest
-from tickwork.model.notification import Incident, NotificationItem
+from tickwork.model.notification_message import Incident, NotificationItem
 from tickwork.model.notification_rule import NEWS, OVER, is_severe
 from tickwork.record.notify.describe_fact import (
     bounded_cause,

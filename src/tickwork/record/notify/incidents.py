@@ -4,7 +4,7 @@ is well again: every recurring job that failed, or the destination, ping or queu
 from hashlib import sha256
 from typing import NamedTuple
 
-from tickwork.model.notification import Incident, NotificationItem
+from tickwork.model.notification_message import Incident, NotificationItem
 from tickwork.model.notification_rule import OVER
 from tickwork.model.stream_event import EventKind
 from tickwork.store.port.notify import Fact, Gathering, IncidentName, Subject, ToldChannel

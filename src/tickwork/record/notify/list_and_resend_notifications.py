@@ -8,8 +8,8 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import AttemptView
 from tickwork.model.field_types import Page
-from tickwork.model.notification import NotificationMessage
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.notification_view import (
     DeliveryAttempt,
     MessageView,

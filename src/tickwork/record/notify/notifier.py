@@ -17,8 +17,8 @@ from tickwork.model.bad_row_isolation import BadRowIsolation, error_text
 from tickwork.model.channel_times import is_quiet
 from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import NOT_TAKEN
-from tickwork.model.notification import Severity
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT
+from tickwork.model.notification_message import Severity
 from tickwork.model.notification_rule import NEWS
 from tickwork.model.stream_event import EventKind
 from tickwork.record.notify.combine_notifications_into_one_message import MOST_TOLD, compose, together

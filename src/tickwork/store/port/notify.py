@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from tickwork.model.channel import Digest, QuietHours
 from tickwork.model.field_types import Page
-from tickwork.model.notification import Incident, NotificationItem, NotificationMessage, Severity
+from tickwork.model.notification_message import Incident, NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_rule import NotificationRuleRequest, NotificationRuleView
 from tickwork.model.notification_view import NotificationFilter, NotificationView, StoredMessage
 from tickwork.model.worker_protocol import Outcome

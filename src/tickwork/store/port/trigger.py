@@ -10,7 +10,7 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.overlap import Blocker, Overlap
 from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import DueFilter
-from tickwork.schedule.due.local_times_of_zones import ZoneTimes
+from tickwork.schedule.due.local_time_now_in_each_zone import ZoneTimes
 from tickwork.store.port.dispatch import ExecutionColumns, Handover
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired

@@ -52,8 +52,8 @@ SELECT done.tenant_id, 'execution.recovered', done.job_id, done.scheduled_for, d
 FROM done JOIN recovered r ON r.job_id = done.job_id;
 
 -- name: failing_jobs
--- The jobs that are failing.
-SELECT job_id FROM tickwork.failing_job LIMIT $1;
+-- The jobs that are failing, as one array: every node reads it every second, and decoding rows would keep it busy.
+SELECT ARRAY(SELECT job_id FROM tickwork.failing_job LIMIT $1) AS jobs;
 
 -- name: completed_since_failure
 -- Of these failing jobs, the executions of their latest rounds and manual runs that completed after the failure.

@@ -42,7 +42,7 @@ from tickwork.model.channel import (
 from tickwork.model.channel_secrets import destination_of_channel, secrets_to_mask
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.http_secrets import mask_secrets, texts_to_mask
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.smtp_server import SmtpServer
 from tickwork.model.worker_protocol import Failure
 

@@ -23,7 +23,7 @@ from tickwork.model.channel import (
     StoredChannel,
     WebhookChannel,
 )
-from tickwork.model.notification import (
+from tickwork.model.notification_message import (
     NotificationItem,
     NotificationMessage,
     NotifiedExecution,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from tickwork.execute.runners.notify.render_message import Rendered, RenderedItem
 from tickwork.model.channel import EmailChannel
-from tickwork.model.notification import NotificationMessage, Severity
+from tickwork.model.notification_message import NotificationMessage, Severity
 
 _NOT_IN_AN_ID = re.compile(r"[^A-Za-z0-9._-]")
 _COLOURS = {Severity.INFO: "#2563eb", Severity.WARNING: "#b45309", Severity.ERROR: "#b91c1c"}

@@ -12,7 +12,7 @@ from tickwork.execute.runners.notify.channel_sender import ChannelSender
 from tickwork.model.channel import StoredChannel
 from tickwork.model.channel_secrets import destination_of_channel
 from tickwork.model.errors import Unavailable
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.worker_protocol import Failure, Run
 
 ChannelOf = Callable[[int, int], Awaitable[StoredChannel | None]]  # by tenant and channel

@@ -9,7 +9,7 @@ from tickwork.execute.runners.notify.channel_http_request_type import (
 )
 from tickwork.execute.runners.notify.render_message import Rendered
 from tickwork.model.channel import OpsgenieChannel
-from tickwork.model.notification import NotificationMessage, Severity
+from tickwork.model.notification_message import NotificationMessage, Severity
 
 _LONGEST_MESSAGE = 130
 _LONGEST_ALIAS = 512

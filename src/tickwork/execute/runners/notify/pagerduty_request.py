@@ -9,7 +9,7 @@ from tickwork.execute.runners.notify.channel_http_request_type import (
 )
 from tickwork.execute.runners.notify.render_message import Rendered
 from tickwork.model.channel import PagerDutyChannel
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 
 _LONGEST_SUMMARY = 1024
 _LONGEST_KEY = 255

@@ -8,7 +8,7 @@ import msgspec
 from tickwork.model.channel import MessageTemplate
 from tickwork.model.errors import printable
 from tickwork.model.message_template import fill_template
-from tickwork.model.notification import (
+from tickwork.model.notification_message import (
     NotificationItem,
     NotificationMessage,
     NotifiedExecution,

@@ -6,7 +6,7 @@ from typing import Any
 from tickwork.execute.runners.notify.channel_http_request_type import ChannelRequest, fitting, json_request
 from tickwork.execute.runners.notify.render_message import Rendered, RenderedItem
 from tickwork.model.channel import TeamsChannel
-from tickwork.model.notification import Severity
+from tickwork.model.notification_message import Severity
 
 _MOST_BYTES = 27_000  # Teams takes 28 KB
 _LONGEST_TEXT = 5_000

@@ -11,7 +11,7 @@ import msgspec
 from tickwork.execute.runners.notify.channel_http_request_type import ChannelRequest, json_request
 from tickwork.execute.runners.notify.render_message import Rendered, RenderedItem
 from tickwork.model.channel import WebhookChannel
-from tickwork.model.notification import NotificationMessage
+from tickwork.model.notification_message import NotificationMessage
 from tickwork.model.webhook_signature import sign
 
 SUMMARY = "notification.summary"

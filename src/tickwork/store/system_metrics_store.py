@@ -20,7 +20,7 @@ class SystemState(NamedTuple):
 class PostgresMetricStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("system_lag_metrics")
+        self._sql = queries("system_metrics")
 
     async def system_state(self, most_dead_letters: int) -> SystemState:
         """Of all tenants. Dead letters are counted up to `most_dead_letters`."""

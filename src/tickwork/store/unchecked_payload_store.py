@@ -15,19 +15,19 @@ async def note_unchecked(connection: Connection, tenant_id: int, specs: Mapping[
     """Of these jobs, those that await their task. Jobs that no longer do are forgotten later."""
     waiting = {job: spec.task for job, spec in specs.items() if spec.awaits_task}
     if waiting:
-        sql = queries("jobs_awaiting_task")["note_unchecked"]
+        sql = queries("unchecked_payload")["note_unchecked"]
         await connection.execute(sql, tenant_id, list(waiting), list(waiting.values()))
 
 
 async def check_again(connection: Connection, tenant_id: int, tasks: Sequence[str]) -> None:
     """These tasks were described anew, so that what did not fit them may fit now."""
-    await connection.execute(queries("jobs_awaiting_task")["recheck_mismatched"], tenant_id, list(tasks))
+    await connection.execute(queries("unchecked_payload")["recheck_mismatched"], tenant_id, list(tasks))
 
 
 class PostgresUncheckedJobStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("jobs_awaiting_task")
+        self._sql = queries("unchecked_payload")
 
     async def checkable(self, limit: int) -> list[UncheckedJob]:
         return [UncheckedJob(*row) for row in await self._database.fetch(self._sql["checkable_jobs"], limit)]

@@ -6,7 +6,7 @@ from datetime import timedelta
 from tickwork.model.ping import OutsidePingView
 from tickwork.model.public_ids import from_micros
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.heartbeat_url import CalledHeartbeat, DueHeartbeat
+from tickwork.store.port.heartbeat_url_calls import CalledHeartbeat, DueHeartbeat
 from tickwork.store.port.record import CompletedColumns
 from tickwork.store.query_files import queries, rows_written
 
@@ -15,14 +15,16 @@ _NOWHERE = OutsidePingView(url=None, called_at=None, answered_at=None, error=Non
 
 async def set_heartbeats(connection: Connection, tenant_id: int, urls: Mapping[int, str]) -> None:
     """The URL of each of these jobs."""
-    await connection.execute(queries("heartbeat_url")["set_heartbeats"], tenant_id, [*urls], [*urls.values()])
+    await connection.execute(
+        queries("heartbeat_url_call")["set_heartbeats"], tenant_id, [*urls], [*urls.values()]
+    )
 
 
 async def change_heartbeat(connection: Connection, tenant_id: int, job: int, url: str | None) -> None:
     if url:
         await set_heartbeats(connection, tenant_id, {job: url})
     else:
-        await connection.execute(queries("heartbeat_url")["delete_heartbeat"], job)
+        await connection.execute(queries("heartbeat_url_call")["delete_heartbeat"], job)
 
 
 async def mark_heartbeats(connection: Connection, completed: CompletedColumns, jobs: Collection[int]) -> None:
@@ -30,7 +32,7 @@ async def mark_heartbeats(connection: Connection, completed: CompletedColumns, j
     told = [outcome for outcome in completed.outcomes if outcome.job in jobs] if jobs else []
     if told:
         await connection.execute(
-            queries("heartbeat_url")["mark_heartbeats"],
+            queries("heartbeat_url_call")["mark_heartbeats"],
             [outcome.tenant for outcome in told],
             [from_micros(outcome.at) for outcome in told],
             [outcome.job for outcome in told],
@@ -40,11 +42,11 @@ async def mark_heartbeats(connection: Connection, completed: CompletedColumns, j
 class PostgresHeartbeatStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("heartbeat_url")
+        self._sql = queries("heartbeat_url_call")
 
     async def jobs(self, limit: int) -> frozenset[int]:
-        rows = await self._database.fetch(self._sql["heartbeat_jobs"], limit)
-        return frozenset(row["job_id"] for row in rows)
+        (row,) = await self._database.fetch(self._sql["heartbeat_jobs"], limit)
+        return frozenset(row["jobs"])
 
     async def mark_completed_since(self, jobs: Sequence[int]) -> None:
         async with self._database.transaction() as connection:
@@ -71,7 +73,7 @@ class PostgresHeartbeatStore:
 class PostgresOutsidePingStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("heartbeat_url")
+        self._sql = queries("heartbeat_url_call")
 
     async def set(self, url: str) -> None:
         async with self._database.transaction() as connection:

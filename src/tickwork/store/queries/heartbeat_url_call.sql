@@ -15,8 +15,9 @@ DELETE FROM tickwork.heartbeat WHERE job_id = $1;
 SELECT url, called_at, error, failures FROM tickwork.heartbeat WHERE tenant_id = $1 AND job_id = $2;
 
 -- name: heartbeat_jobs
--- The jobs that have a heartbeat URL.
-SELECT job_id FROM tickwork.heartbeat LIMIT $1;
+-- The jobs that have a heartbeat URL, as one array: every node reads it every second, and decoding rows would keep it
+-- busy.
+SELECT ARRAY(SELECT job_id FROM tickwork.heartbeat LIMIT $1) AS jobs;
 
 -- name: mark_heartbeats
 -- Notes that there is something to tell of jobs, if these executions of theirs have completed.
