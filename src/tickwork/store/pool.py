@@ -18,6 +18,7 @@ from tickwork.model.errors import Unavailable
 from tickwork.store.connect_to_any_host import SETTINGS, WORK, Admit, Connector, Limits, opened_at
 from tickwork.store.database_errors import BUSY, LOST, Condition, PoolExhausted, unavailable
 from tickwork.store.query_files import queries
+from tickwork.store.unanswered_commit import CommittingConnection, cut_off_if_unanswered
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
@@ -82,6 +83,7 @@ class Database:
         self._pool = await asyncpg.create_pool(
             self._url,
             connect=connect,
+            connection_class=CommittingConnection,
             min_size=0,  # nothing opens connections in the background: the caller gets the error
             max_size=self._size,
             command_timeout=self._limits.statement,
@@ -155,7 +157,8 @@ class Database:
                 except BaseException:
                     await _roll_back(connection)
                     raise
-                await connection.execute("COMMIT")
+                with cut_off_if_unanswered(connection):
+                    await connection.execute("COMMIT")
             finally:
                 self._ambient.reset(tokens[0])
                 self._afterwards.reset(tokens[1])
@@ -214,7 +217,8 @@ class Database:
         """Write with one statement. PostgreSQL commits it by itself: no round trips for BEGIN and COMMIT."""
         if self._ambient.get() is None and self._begin == "BEGIN":
             async with self._errors_as_unavailable(), self._acquire() as connection:
-                return await connection.execute(query, *arguments)
+                with cut_off_if_unanswered(connection):
+                    return await connection.execute(query, *arguments)
         async with self.transaction() as connection:
             return await connection.execute(query, *arguments)
 
