@@ -2,7 +2,6 @@
 
 A test fails if the page logs an error: an exception, a violation of the content security policy, a missing file."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,11 +17,10 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from support.chromium import CHROMIUM, OPTIONS
 from support.dashboard_server import DashboardServer, dashboard_server
 from tickwork import Client
 
-_CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 _PATIENCE = 20_000  # milliseconds: a machine that runs other tests is slow
 
 SignedIn = Callable[[str], Page]
@@ -53,9 +51,9 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    if _CHROMIUM is None:
-        pytest.skip("the dashboard was not tested: there is no Chromium; install Debian's package chromium")
-    browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_OPTIONS)
+    if CHROMIUM is None:
+        pytest.skip("the dashboard was not tested: install Debian's package chromium-headless-shell")
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
     yield browser
     browser.close()
 

@@ -1,6 +1,5 @@
 """`make pictures`: takes pictures of every page of the dashboard into build/pictures, in both themes and on a phone."""
 
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from support.chromium import CHROMIUM, OPTIONS
 from support.dashboard_additions import more_to_show
 from support.dashboard_page_list import PAGES, PREPARE, found_in_the_demo
 from support.dashboard_server import DashboardServer, dashboard_server
@@ -31,13 +31,6 @@ _TROUBLE: dict[str, Callable[[DashboardServer], AbstractContextManager[None]]] =
     "workers": a_worker_is_silent,
     "cluster-paused": the_cluster_is_paused,
 }
-_CHROMIUM_OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--no-first-run",
-    "--lang=en-GB",
-]
 
 
 def take_pictures(server: DashboardServer, browser: Browser, only: Sequence[str] = ()) -> Iterator[Path]:
@@ -90,7 +83,6 @@ def _wait_until_drawn(page: Page) -> None:
 
 def main(only: Sequence[str]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with (
         tempfile.TemporaryDirectory(prefix="tickwork-pictures-", ignore_cleanup_errors=True) as folder,
         dashboard_server(Path(folder), "--demo") as server,
@@ -99,7 +91,7 @@ def main(only: Sequence[str]) -> None:
         sync_playwright() as playwright,
     ):
         wait_for_the_open_breaker(server)
-        browser = playwright.chromium.launch(executable_path=chromium, args=_CHROMIUM_OPTIONS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS, "--lang=en-GB"])
         for file in take_pictures(server, browser, only):
             sys.stdout.write(f"{file.relative_to(FOLDER.parents[1])}\n")
         browser.close()
