@@ -53,10 +53,10 @@ from tickwork.node_access import NodeAccess
 from tickwork.node_archive import NodeArchive
 from tickwork.node_channels import NodeChannels
 from tickwork.node_database import OpenDatabase, open_database
-from tickwork.node_define_loops import add_define_loops
 from tickwork.node_dispatch_loops import add_dispatch_loops
 from tickwork.node_events_and_statistics import Monitoring
 from tickwork.node_http_callbacks import HttpTargets, read_callback_tokens
+from tickwork.node_job_index_and_fan_out_loops import add_define_loops
 from tickwork.node_notifications import Notifications
 from tickwork.node_overview_and_metrics import NodeViews, show_node
 from tickwork.node_pings_heartbeat_urls_and_liveness import Watches
@@ -78,7 +78,6 @@ from tickwork.record.time_limits import TimeLimits
 from tickwork.resume_cluster import ClusterResumption
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.startup_report import startup_report
-from tickwork.store.attempt_input_store import PostgresJobVersionStore
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.checkpoint_store import PostgresCheckpointStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
@@ -90,6 +89,7 @@ from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.outcome_store import PostgresOutcomeStore
+from tickwork.store.past_attempt_input_store import PostgresJobVersionStore
 from tickwork.store.purge_job_store import PostgresPurgeStore
 from tickwork.store.queue_store import PostgresQueueStore
 from tickwork.store.read_jobs_executions_workers_store import PostgresReadStore

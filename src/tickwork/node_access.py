@@ -3,9 +3,9 @@
 from tickwork.access.api_keys import ApiKeys
 from tickwork.access.sessions import Sessions
 from tickwork.loop import Loops
+from tickwork.store.browser_session_store import PostgresSessionStore
 from tickwork.store.idempotency_store import PostgresIdempotencyStore
 from tickwork.store.pool import Database
-from tickwork.store.session_store import PostgresSessionStore
 from tickwork.store.tenant_and_key_store import PostgresAccessStore
 
 

@@ -16,10 +16,10 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.public_ids import job_id
 from tickwork.model.resume_cluster import MissedJob, Resumed, ResumeReport, ResumeRequest
 from tickwork.pause_cluster import ClusterPause
-from tickwork.store.missed_while_paused_store import JobOfRule, PostgresResumeReportStore
 from tickwork.store.pool import Database
 from tickwork.store.port.trigger import DueRule, TriggerStore
-from tickwork.trigger.missed_due_times import MissedDueTimes, outlook
+from tickwork.store.resume_report_store import JobOfRule, PostgresResumeReportStore
+from tickwork.trigger.missed_due_times_on_resume import MissedDueTimes, outlook
 
 _REASON = "cancelled when the cluster was resumed"
 _BATCH = 100

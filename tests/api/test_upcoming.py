@@ -12,7 +12,7 @@ from tickwork.node import Node
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
-from tickwork.trigger import count_upcoming, next_due_rules, upcoming
+from tickwork.trigger import count_upcoming, find_next_due_schedules, upcoming
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -152,7 +152,7 @@ async def test_pages_are_complete_and_in_order_with_more_rules_than_a_page_reads
     everything = await listed(client, until=until)
     assert len(everything) > 50
     for most, limit in ((2, 500), (2, 1), (3, 7), (1, 3)):
-        monkeypatch.setattr(next_due_rules, "MOST_RULES", most)
+        monkeypatch.setattr(find_next_due_schedules, "MOST_RULES", most)
         assert await listed(client, until=until, limit=limit) == everything
 
 

@@ -18,7 +18,7 @@ from tickwork.schedule.due.calendar_bit_masks import from_seconds, to_seconds
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
-from tickwork.trigger import next_due_rules, upcoming
+from tickwork.trigger import find_next_due_schedules, upcoming
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -149,7 +149,7 @@ async def test_every_page_is_exact_although_few_rules_are_computed_at_once(
         for computed, rules, limit in ((90, 1000, 500), (110, 40, 37)):
             monkeypatch.setattr(upcoming, "COMPUTED_FIRST", computed)
             monkeypatch.setattr(upcoming, "_MOST_COMPUTED", computed)
-            monkeypatch.setattr(next_due_rules, "MOST_RULES", rules)
+            monkeypatch.setattr(find_next_due_schedules, "MOST_RULES", rules)
             found = await listed(client, begin, begin + length, limit)
             assert [at for at, _ in found] == [at for at, _ in wanted], begin
             assert sorted(found) == wanted, begin

@@ -15,7 +15,7 @@ from support.transactional_tasks import DATABASE_VARIABLE, POINTS
 from support.waiting import eventually
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.job import JobRequest
-from tickwork.outbox.relay_statements import install
+from tickwork.outbox.outbox_tables import install
 from tickwork.outbox.submit_in_transaction import write_async
 
 _EXECUTIONS = 60  # of each round

@@ -12,10 +12,10 @@ from support.node_steps import later, run_due
 from tickwork.loop_names import LoopName
 from tickwork.model.access import Author
 from tickwork.model.errors import Conflict, Invalid, NotFound, Unavailable
-from tickwork.model.execution_input import ExecutionRetry
 from tickwork.model.for_each import ForEach
 from tickwork.model.job import Dependency, JobRequest, RetryRequest
 from tickwork.model.job_filter import JobFilter
+from tickwork.model.past_attempt_input import ExecutionRetry
 from tickwork.model.public_ids import from_micros, job_id
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node

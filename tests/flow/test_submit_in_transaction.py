@@ -17,10 +17,10 @@ from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.model.errors import Invalid, NotAllowed, Unavailable
 from tickwork.node import Node
 from tickwork.outbox import create_jobs_from_outbox as relay_module
-from tickwork.outbox import relay_statements as statement
+from tickwork.outbox import outbox_tables as statement
 from tickwork.outbox.create_jobs_from_outbox import Relay, connected
 from tickwork.outbox.database_driver import async_driver_of, driver_of
-from tickwork.outbox.relay_statements import install
+from tickwork.outbox.outbox_tables import install
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 app = App()

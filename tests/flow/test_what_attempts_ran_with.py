@@ -13,8 +13,8 @@ from support.waiting import eventually
 from tickwork.model.access import Author
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.execution_input import ExecutionInput, ExecutionRetry
 from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.model.past_attempt_input import ExecutionInput, ExecutionRetry
 from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
@@ -193,7 +193,7 @@ async def test_a_job_that_is_edited_without_end_forgets_its_oldest_versions(
     worker: ScriptedWorker,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tickwork.store.attempt_input_store._MOST_VERSIONS", 2)
+    monkeypatch.setattr("tickwork.store.past_attempt_input_store._MOST_VERSIONS", 2)
     await create(still_node)
     run = await handed_out(still_node, worker)
     await worker.complete(run)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tickwork.cli import main
-from tickwork.outbox.relay_statements import VERSION, schema_sql
+from tickwork.outbox.outbox_tables import VERSION, schema_sql
 
 Ask = Callable[..., Result]
 

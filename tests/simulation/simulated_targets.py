@@ -10,7 +10,7 @@ from simulation.simulated_worker import AcceptedAttempt
 from simulation.simulated_world import Server, SimulatedWorld
 from support.observed_history import Operation
 from tickwork.model.errors import Conflict, NotFound, Unavailable
-from tickwork.model.http_target_callback import CallbackComplete, CallbackFail
+from tickwork.model.http_callback_reports import CallbackComplete, CallbackFail
 from tickwork.model.public_ids import from_micros
 from tickwork.model.rest_worker import ErrorReport, ReportedAttempt
 

@@ -12,7 +12,7 @@ from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork import Context, NoRetry
 from tickwork.outbox import once, once_async
-from tickwork.outbox.relay_statements import install
+from tickwork.outbox.outbox_tables import install
 
 FIRST = "e7-1k0aw5tybnt"
 

@@ -9,13 +9,13 @@ import msgspec
 from support.node_steps import run_due
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionView
-from tickwork.model.http_target import HttpTarget
-from tickwork.model.http_target_callback import (
+from tickwork.model.http_callback_reports import (
     CallbackComplete,
     CallbackFail,
     CallbackHeartbeat,
     CallbackProgress,
 )
+from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import HTTP_TASK, JobRequest
 from tickwork.model.public_ids import execution_id, from_micros, parse_execution_id
 from tickwork.model.rest_worker import ErrorReport, ReportedAttempt

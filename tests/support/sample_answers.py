@@ -12,9 +12,9 @@ from tickwork.model.channel import ChannelDeliveries, ChannelView, QuietHours, S
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
-from tickwork.model.execution_input import ExecutionInput
 from tickwork.model.job import JobStatus, JobView
 from tickwork.model.notification_message import Severity
+from tickwork.model.past_attempt_input import ExecutionInput
 from tickwork.model.ping import (
     PingNotify,
     PingOutcome,

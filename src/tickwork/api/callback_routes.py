@@ -13,7 +13,7 @@ from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, Content, Handler, NoQuery, Route, json_content
 from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.errors import BadId
-from tickwork.model.http_target_callback import (
+from tickwork.model.http_callback_reports import (
     CallbackCheckpoint,
     CallbackComplete,
     CallbackFail,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tickwork.api.definition_span import definition_span
+from tickwork.api.create_job_trace_span import definition_span
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, TOO_LARGE, Refusal
 from tickwork.api.reply import JSON, NDJSON, Reply, json_reply
 from tickwork.api.request_body import MAX_BODY_BYTES, MEBIBYTE, RawBody, broken_json, decode, is_storable

@@ -21,8 +21,8 @@ from tickwork.model.execution import (
     MissedView,
     WaitingFor,
 )
-from tickwork.model.execution_input import ExecutionInput, ExecutionRetry
 from tickwork.model.field_types import Instant, Page, QueueName
+from tickwork.model.past_attempt_input import ExecutionInput, ExecutionRetry
 from tickwork.model.public_ids import parse_execution_id, parse_worker_id
 from tickwork.model.why_waiting import Why
 

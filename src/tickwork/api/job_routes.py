@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.api.auth import require
-from tickwork.api.definition_span import definition_span
+from tickwork.api.create_job_trace_span import definition_span
 from tickwork.api.openapi import patch_of
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
 from tickwork.api.reply import JSON, Headers, Reply, json_reply

@@ -1,7 +1,7 @@
 """What an attempt ran with, in words: what `tickwork execution input` prints."""
 
 from tickwork.cli.output import absolute, as_json, full
-from tickwork.model.execution_input import ExecutionInput
+from tickwork.model.past_attempt_input import ExecutionInput
 
 
 def input_lines(given: ExecutionInput) -> str:

@@ -17,9 +17,9 @@ from tickwork.client.find_server import Address
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import Page
-from tickwork.outbox import relay_statements as statement
+from tickwork.outbox import outbox_tables as statement
 from tickwork.outbox.create_jobs_from_outbox import Relay, connected
-from tickwork.outbox.relay_statements import Connection, check, install, schema_sql
+from tickwork.outbox.outbox_tables import Connection, check, install, schema_sql
 from tickwork.store.database_errors import unavailable
 
 Result = TypeVar("Result")

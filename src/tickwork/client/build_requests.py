@@ -21,7 +21,6 @@ from tickwork.model.execution import (
     WaitingFor,
     WaitingForName,
 )
-from tickwork.model.execution_input import ExecutionInput
 from tickwork.model.field_types import Page
 from tickwork.model.job import (
     CreatedJob,
@@ -38,6 +37,7 @@ from tickwork.model.job_graph import JobGraph
 from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
 from tickwork.model.parsed_schedule_and_preview import Preview
+from tickwork.model.past_attempt_input import ExecutionInput
 from tickwork.model.purge_progress import PurgeView
 from tickwork.model.why_waiting import Why
 

@@ -14,7 +14,7 @@ from tickwork.client import (
     build_channel_requests,
     build_cluster_requests,
     build_monitoring_and_dead_letter_requests,
-    build_notification_rule_and_log_requests,
+    build_notification_requests,
     build_ping_requests,
     build_queue_requests,
     build_requests,
@@ -131,15 +131,15 @@ class Client:
     redrive_dead_letters = _runs_steps(batch_and_bulk_requests.redrive_dead_letters)
     discard_dead_letters = _sends(build_monitoring_and_dead_letter_requests.discard_dead_letters)
 
-    list_notifications = _sends(build_notification_rule_and_log_requests.list_notifications)
-    get_notification = _sends(build_notification_rule_and_log_requests.get_notification)
-    get_notification_message = _sends(build_notification_rule_and_log_requests.get_notification_message)
-    resend_notification = _sends(build_notification_rule_and_log_requests.resend_notification)
-    list_notification_rules = _sends(build_notification_rule_and_log_requests.list_notification_rules)
-    get_notification_rule = _sends(build_notification_rule_and_log_requests.get_notification_rule)
-    set_notification_rule = _sends(build_notification_rule_and_log_requests.set_notification_rule)
-    delete_notification_rule = _sends(build_notification_rule_and_log_requests.delete_notification_rule)
-    get_job_notify = _sends(build_notification_rule_and_log_requests.get_job_notify)
+    list_notifications = _sends(build_notification_requests.list_notifications)
+    get_notification = _sends(build_notification_requests.get_notification)
+    get_notification_message = _sends(build_notification_requests.get_notification_message)
+    resend_notification = _sends(build_notification_requests.resend_notification)
+    list_notification_rules = _sends(build_notification_requests.list_notification_rules)
+    get_notification_rule = _sends(build_notification_requests.get_notification_rule)
+    set_notification_rule = _sends(build_notification_requests.set_notification_rule)
+    delete_notification_rule = _sends(build_notification_requests.delete_notification_rule)
+    get_job_notify = _sends(build_notification_requests.get_job_notify)
 
     list_workflows = _sends(build_monitoring_and_dead_letter_requests.list_workflows)
     get_cluster = _sends(build_cluster_requests.get_cluster)

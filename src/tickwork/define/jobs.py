@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tickwork.define.check_task_of_job import KnownTasks, keys_of_retired
+from tickwork.define.check_task_and_payload import KnownTasks, keys_of_retired
 from tickwork.define.compile_job import Compiler
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import GroupCommit

@@ -9,7 +9,7 @@ import msgspec
 
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
-from tickwork.model.payload_codec import encode
+from tickwork.model.python_values_to_json import encode
 from tickwork.model.retry_policy import error_name
 from tickwork.model.task_exceptions import AttemptLost, Cancel, NoRetry, Snooze
 from tickwork.model.worker_protocol import Accepted, Failure

@@ -18,9 +18,9 @@ import structlog
 from opentelemetry.trace import Tracer
 
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
-from tickwork.execute.failed_attempt_worker_log import FailedAttemptWorkerLog
 from tickwork.execute.lease_expiry import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
+from tickwork.execute.log_failed_attempts import FailedAttemptWorkerLog
 from tickwork.execute.runner_set import RunnerSet
 from tickwork.execute.until_one_ends import until_one_ends
 from tickwork.execute.worker_attempts import WorkerAttempts

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import inspect, structs
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.payload_codec import convert
+from tickwork.model.python_values_to_json import convert
 from tickwork.model.quantities import parse_duration
 
 MOST_ERRORS = 100  # suggesting names for misspelt ones is slow, and nobody reads more

@@ -25,7 +25,7 @@ from tickwork.model.checkpoint import (
     step_error,
     step_name_error,
 )
-from tickwork.model.payload_codec import decoder, encode
+from tickwork.model.python_values_to_json import decoder, encode
 from tickwork.model.task_exceptions import AttemptLost, CheckpointError
 
 _STOPPED = "this attempt was stopped: nothing of it is stored any more"

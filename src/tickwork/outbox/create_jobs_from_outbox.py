@@ -17,8 +17,8 @@ import structlog
 
 from tickwork.client.async_client import AsyncClient
 from tickwork.model.errors import Conflict, Invalid, TickworkError, Unavailable
-from tickwork.outbox import relay_statements as statement
-from tickwork.outbox.relay_statements import Connection, check
+from tickwork.outbox import outbox_tables as statement
+from tickwork.outbox.outbox_tables import Connection, check
 
 _LARGEST_BATCH = 200
 _POLL = 1.0  # seconds, in case a notification is lost

@@ -12,7 +12,7 @@ from weakref import WeakSet
 import msgspec
 
 from tickwork.model.execution import RESULT_LIMIT
-from tickwork.model.payload_codec import encode
+from tickwork.model.python_values_to_json import encode
 from tickwork.model.task_context import Context
 from tickwork.model.task_exceptions import NoRetry
 from tickwork.outbox.database_driver import AsyncDriver, Driver, async_driver_of, driver_of

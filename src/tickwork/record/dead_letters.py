@@ -26,8 +26,8 @@ from tickwork.model.dead_letter import (
 from tickwork.model.errors import Conflict
 from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import ExecutionKey, ExecutionView
-from tickwork.model.execution_input import ExecutionRetry, RetryPayload
 from tickwork.model.field_types import Page
+from tickwork.model.past_attempt_input import ExecutionRetry, RetryPayload
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.store.port.read_jobs_executions_workers import ReadStore
 from tickwork.store.port.record import DeadLetterStore

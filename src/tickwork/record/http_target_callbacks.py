@@ -12,7 +12,7 @@ from tickwork.model.callback_token import LONGEST_TOKEN, attempt_of_token, callb
 from tickwork.model.checkpoint import CheckpointView
 from tickwork.model.errors import TIMEOUT, Invalid, StaleAttempt
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
-from tickwork.model.http_target_callback import (
+from tickwork.model.http_callback_reports import (
     CallbackCheckpoint,
     CallbackComplete,
     CallbackFail,

@@ -31,7 +31,7 @@ from tickwork.model.execution import (
     ExecutionView,
     MissedView,
 )
-from tickwork.model.execution_input import ExecutionInput
+from tickwork.model.past_attempt_input import ExecutionInput
 from tickwork.model.public_ids import execution_id, from_micros, parse_execution_id, to_micros
 from tickwork.model.worker_protocol import Key
 from tickwork.store.port.archive import Archive, RestoredExecution

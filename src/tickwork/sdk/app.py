@@ -14,6 +14,7 @@ from tickwork.model.process_limits import ProcessLimits, limit_errors
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.sdk.lazy_client import LazyClients
+from tickwork.sdk.running_worker import RunningWorker
 from tickwork.sdk.submit_task import Schedule, Task
 from tickwork.sdk.task_decorator_types import (
     After0,
@@ -28,7 +29,6 @@ from tickwork.sdk.task_decorator_types import (
 )
 from tickwork.sdk.task_options import TaskOptions, check_option_names, with_options
 from tickwork.sdk.task_parameters import definition_error, errors_of_shape
-from tickwork.sdk.worker_labels_and_resources import RunningWorker
 
 if TYPE_CHECKING:
     from tickwork.client.async_client import AsyncClient

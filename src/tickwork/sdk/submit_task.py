@@ -9,7 +9,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 import msgspec
 
-from tickwork.model import payload_codec as codec
+from tickwork.model import python_values_to_json as codec
 from tickwork.model.condition import Path
 from tickwork.model.errors import Invalid
 from tickwork.model.explain_type_errors import error_with_path

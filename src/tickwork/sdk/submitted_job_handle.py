@@ -2,7 +2,7 @@
 
 from typing import Any, Generic, TypeVar
 
-from tickwork.model import payload_codec as codec
+from tickwork.model import python_values_to_json as codec
 from tickwork.model.errors import TickworkError
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.sdk.lazy_client import LazyClients

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
-from tickwork.model import payload_codec as codec
+from tickwork.model import python_values_to_json as codec
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.task_context import Context

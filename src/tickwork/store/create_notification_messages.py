@@ -9,7 +9,7 @@ import msgspec
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT, delivery_of
 from tickwork.model.notification_message import Incident, NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_rule import is_severe
-from tickwork.store.channel_delivery_settings import read_told_channels
+from tickwork.store.channels_for_notifier import read_told_channels
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import JobStore
 from tickwork.store.port.notify import DueChannel, DueNotification, ToldChannel

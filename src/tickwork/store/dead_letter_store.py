@@ -12,14 +12,14 @@ import asyncpg
 from tickwork.model.dead_letter import CHUNK, DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptError, ExecutionKey, ExecutionStatus, Trigger
-from tickwork.model.execution_input import RetryPayload
 from tickwork.model.field_types import Page, to_utc
 from tickwork.model.job import JobStatus
+from tickwork.model.past_attempt_input import RetryPayload
 from tickwork.model.public_ids import execution_id, from_micros, job_id, to_micros
-from tickwork.store.attempt_input_store import give_payload, payload_of_last_attempt
 from tickwork.store.batch_columns import stored
 from tickwork.store.lock_schedule_rules import ConcurrentChange, retry_on_conflict
 from tickwork.store.page_cursor import DeadLetterPlace, decode_cursor, encode_cursor
+from tickwork.store.past_attempt_input_store import give_payload, payload_of_last_attempt
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import OldestDeadLetters, Revived
 from tickwork.store.query_files import queries

@@ -13,7 +13,7 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.failover.attempt_fence import AttemptFence
+from tickwork.store.failover.new_attempt_numbers import AttemptFence
 from tickwork.store.lease_under_limits import PostgresHandover, lanes_of
 from tickwork.store.outcome_store import PostgresAttemptEnding
 from tickwork.store.pool import Connection, Database

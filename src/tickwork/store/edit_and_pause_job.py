@@ -21,7 +21,6 @@ from tickwork.model.parsed_schedule_and_preview import Once, count_between, nth_
 from tickwork.model.public_ids import job_id
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
-from tickwork.store.attempt_input_store import keep_version
 from tickwork.store.batch_columns import stored
 from tickwork.store.heartbeat_url_call_store import change_heartbeat
 from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
@@ -33,6 +32,7 @@ from tickwork.store.lock_schedule_rules import (
     LockedRules,
     RuleMembership,
 )
+from tickwork.store.past_attempt_input_store import keep_version
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 from tickwork.store.retention_store import change_retention

@@ -9,7 +9,7 @@ import msgspec
 
 from tickwork.model.notification_message import NotificationItem
 from tickwork.store.batch_columns import stored
-from tickwork.store.channel_delivery_settings import read_told_channels
+from tickwork.store.channels_for_notifier import read_told_channels
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.notify import (
     DeliveryEnd,

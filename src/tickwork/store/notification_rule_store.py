@@ -7,7 +7,7 @@ import asyncpg
 from tickwork.model.errors import NotFound
 from tickwork.model.notification_rule import STUCK_AFTER, NotificationRuleRequest, NotificationRuleView
 from tickwork.model.quantities import parse_duration
-from tickwork.store.channel_delivery_settings import read_told_channels
+from tickwork.store.channels_for_notifier import read_told_channels
 from tickwork.store.pool import Database
 from tickwork.store.port.notify import ToldChannel
 from tickwork.store.query_files import queries

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tickwork.model.errors import Conflict
 from tickwork.model.stream_event import EventKind
 from tickwork.store.connect_to_any_host import MIGRATION
-from tickwork.store.failover.attempt_fence import CLOCKS_DIFFER, STEP
+from tickwork.store.failover.new_attempt_numbers import CLOCKS_DIFFER, STEP
 from tickwork.store.migrate import upgrade
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries

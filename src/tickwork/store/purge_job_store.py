@@ -22,7 +22,7 @@ from tickwork.model.purge_progress import PurgeView
 from tickwork.model.stream_event import EventKind
 from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
 from tickwork.store.batch_columns import stored
-from tickwork.store.delete_executions import delete_executions
+from tickwork.store.delete_given_executions import delete_executions
 from tickwork.store.edit_and_pause_job import JobStatusChange
 from tickwork.store.event_store import write_events
 from tickwork.store.lock_schedule_rules import RuleMembership, retry_on_conflict

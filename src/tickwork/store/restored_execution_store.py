@@ -7,7 +7,7 @@ import msgspec
 
 from tickwork.model.attempt_log import LogEntry
 from tickwork.model.execution import AttemptView, ExecutionKey, ExecutionView
-from tickwork.model.execution_input import ExecutionInput
+from tickwork.model.past_attempt_input import ExecutionInput
 from tickwork.store.pool import Database
 from tickwork.store.port.archive import RestoredExecution
 from tickwork.store.query_files import queries, rows_written

@@ -15,7 +15,7 @@ import asyncpg
 
 from tickwork.model.retention import Retention, RetentionView
 from tickwork.model.stream_event import EventKind
-from tickwork.store.delete_executions import delete_executions
+from tickwork.store.delete_given_executions import delete_executions
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.retention import Gone, JobsToLookAt, JobToLookAt
 from tickwork.store.query_files import queries

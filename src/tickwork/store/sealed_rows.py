@@ -11,8 +11,8 @@ import msgspec
 from tickwork.model.execution import AttemptError, AttemptView, ExecutionKey, ExecutionView
 from tickwork.model.process_limits import UsageView
 from tickwork.model.public_ids import execution_id, job_id, parse_worker_id, worker_id
-from tickwork.store.attempt_input_store import CLOCK_ERROR, input_view
 from tickwork.store.log_store import entries_of
+from tickwork.store.past_attempt_input_store import CLOCK_ERROR, input_view
 from tickwork.store.pool import Database
 from tickwork.store.port.archive import SYSTEM_END, ArchivePage, ArchiveRow, Place
 from tickwork.store.query_files import queries

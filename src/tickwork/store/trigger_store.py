@@ -13,7 +13,7 @@ from tickwork.model.overlap import Blocker
 from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.failover.attempt_fence import AttemptFence
+from tickwork.store.failover.new_attempt_numbers import AttemptFence
 from tickwork.store.find_overlap_blockers import FiredLast, find_blockers
 from tickwork.store.lease_under_limits import PostgresHandover
 from tickwork.store.pool import Connection, Database

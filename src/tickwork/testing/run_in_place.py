@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tickwork.model import payload_codec as codec
+from tickwork.model import python_values_to_json as codec
 from tickwork.model.checkpoint import StoredCheckpoint
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionStatus, Progress

@@ -21,7 +21,7 @@ from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTimeCount, DueTimeCou
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.read_jobs_executions_workers import JobSearch
 from tickwork.store.port.trigger import JobsInSpan, TimedJob, UpcomingRule, UpcomingStore
-from tickwork.trigger.next_due_rules import due_times
+from tickwork.trigger.find_next_due_schedules import due_times
 
 MOST_COUNTED = 5000  # rules; of more, a share is counted
 SHARE_COUNTED = 1000  # rules, about

@@ -19,7 +19,7 @@ from tickwork.model.field_types import to_utc
 from tickwork.model.public_ids import job_id
 from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTime, DueTimePage
 from tickwork.store.port.trigger import DueJob, DuePlace, TimedJob, UpcomingRule, UpcomingStore
-from tickwork.trigger.next_due_rules import due_times, next_due_rules, rounds_of
+from tickwork.trigger.find_next_due_schedules import due_times, next_due_rules, rounds_of
 
 COMPUTED_FIRST = 2000  # rules of the first part of a page, and four times as many of each further one
 _MOST_COMPUTED = 100_000

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tickwork import App, Invalid
 from tickwork.execute.attempt_ending import ending_of_value
-from tickwork.model import payload_codec as codec
+from tickwork.model import python_values_to_json as codec
 from tickwork.sdk.submitted_job_handle import Handle
 
 

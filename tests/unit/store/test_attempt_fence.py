@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tickwork.model.public_ids import to_micros
-from tickwork.store.failover.attempt_fence import AttemptFence, Fence
+from tickwork.store.failover.new_attempt_numbers import AttemptFence, Fence
 from tickwork.store.failover.notice_failover import Loss, Mark, ServerHistory, Survived, judge
 
 NOW = datetime(2026, 11, 18, 5, tzinfo=UTC)

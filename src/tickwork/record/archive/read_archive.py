@@ -21,7 +21,7 @@ from tickwork.model.execution import (
     Progress,
     Trigger,
 )
-from tickwork.model.execution_input import ExecutionInput
+from tickwork.model.past_attempt_input import ExecutionInput
 from tickwork.model.process_limits import UsageView
 from tickwork.model.public_ids import parse_job_id
 from tickwork.record.archive.location import Location

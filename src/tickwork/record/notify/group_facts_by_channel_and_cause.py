@@ -15,7 +15,8 @@ from tickwork.record.notify.describe_fact import (
     subject_of,
 )
 from tickwork.record.notify.flapping import Flaps, Verdict, flapping_item, settled_item
-from tickwork.record.notify.incidents import (
+from tickwork.record.notify.match_rules import matches
+from tickwork.record.notify.open_and_close_incidents import (
     Closed,
     IncidentChanges,
     closing,
@@ -23,7 +24,6 @@ from tickwork.record.notify.incidents import (
     opening,
     opens_incident,
 )
-from tickwork.record.notify.match_rules import matches
 from tickwork.store.port.notify import Fact, Flap, Gathered, ToldChannel, ToldRule
 
 _GATHER_FOR = timedelta(seconds=2)  # the first facts of a cause, before they are told

@@ -26,7 +26,7 @@ from prometheus_client import Counter, Gauge
 from tickwork.model.public_ids import job_id
 from tickwork.model.stream_event import EventKind
 from tickwork.store.connect_to_any_host import SETTINGS, RawConnection
-from tickwork.store.failover.attempt_fence import CLOCKS_DIFFER, STEP, AttemptFence, Fence
+from tickwork.store.failover.new_attempt_numbers import CLOCKS_DIFFER, STEP, AttemptFence, Fence
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 

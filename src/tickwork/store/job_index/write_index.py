@@ -26,8 +26,8 @@ from tickwork.store.job_index.bit_sets import (
     places_of,
     split,
 )
-from tickwork.store.job_index.group_jobs_by_term import JobTraits, hashes_of_kind
 from tickwork.store.job_index.terms import ALL, ONCE, RECURRING, STATUSES, JobText, hash_of_due, term_hash
+from tickwork.store.job_index.terms_of_new_jobs import JobTraits, hashes_of_kind
 from tickwork.store.job_index.write_sets import (
     NewSets,
     Row,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from tickwork.model.archive import ArchivePart, ArchiveTable, ArchiveView, Manifest
 from tickwork.model.attempt_log import LogEntry
 from tickwork.model.execution import AttemptView, ExecutionKey, ExecutionView
-from tickwork.model.execution_input import ExecutionInput
+from tickwork.model.past_attempt_input import ExecutionInput
 
 ArchiveRow = dict[str, Any]  # by the names of columns
 Place = tuple[Any, ...]  # the key after which to go on

@@ -11,9 +11,9 @@ from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
-from tickwork.model.execution_input import ExecutionInput, RetryPayload
 from tickwork.model.field_types import Page
 from tickwork.model.overdue_attempt import OverdueAttempt
+from tickwork.model.past_attempt_input import ExecutionInput, RetryPayload
 from tickwork.model.process_limits import Usage
 from tickwork.model.stream_event import EventKind, NumberedEvent
 from tickwork.model.transition_after_attempt import LockedExecution, Transition

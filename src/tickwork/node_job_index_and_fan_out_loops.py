@@ -2,9 +2,9 @@
 
 from tickwork.define.cancel_jobs_of_retired_tasks import RetiredTaskJobs
 from tickwork.define.check_jobs_of_new_tasks import NewTaskCheck
-from tickwork.define.fan_out import FanOut
 from tickwork.define.job_search_index_loops import JobIndexing
 from tickwork.define.jobs import Jobs
+from tickwork.define.run_fan_outs import FanOut
 from tickwork.loop import Loops, Wake
 from tickwork.store.fan_out_store import PostgresFanOutStore
 from tickwork.store.job_index.write_index import PostgresJobIndex

@@ -17,7 +17,7 @@ async def read_told_channels(
     database: Database, tenant_id: int | None = None, ids: Collection[int] | None = None
 ) -> list[ToldChannel]:
     """All, those of a tenant, or some by id."""
-    sql = queries("channel_delivery_settings")["told_channels"]
+    sql = queries("channels_for_notifier")["told_channels"]
     rows = await database.fetch(sql, tenant_id, None if ids is None else list(ids))
     return [_told_channel(row) for row in rows]
 

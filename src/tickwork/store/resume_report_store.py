@@ -39,7 +39,7 @@ class Decisions(NamedTuple):
 class PostgresResumeReportStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("missed_while_paused")
+        self._sql = queries("resume_report")
 
     async def now(self) -> datetime:
         return await self._database.now()

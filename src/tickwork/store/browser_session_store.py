@@ -14,7 +14,7 @@ from tickwork.store.query_files import queries
 class PostgresSessionStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("session")
+        self._sql = queries("browser_session")
 
     async def begin(self, digest: bytes, key: int, lifetime: timedelta, at_most: int) -> None:
         """Begin a session. The oldest ones of the key end if it has more than `at_most`."""

@@ -13,12 +13,12 @@ import msgspec
 
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.execution_input import ExecutionInput, InputSource, RetryPayload
 from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget, HttpTargetView, target_view
 from tickwork.model.job import JobRequest, JobSpec
 from tickwork.model.job_change_record import ChangeAuthor, author_view, changed_fields, note_of
 from tickwork.model.json_limits import raw_json
+from tickwork.model.past_attempt_input import ExecutionInput, InputSource, RetryPayload
 from tickwork.model.public_ids import execution_id
 from tickwork.model.stream_event import EventKind
 from tickwork.store.batch_columns import stored
@@ -35,7 +35,7 @@ _MOST_VERSIONS = 1000
 
 async def keep_version(connection: Connection, tenant_id: int, job: int, spec: JobSpec) -> None:
     """Before the job is changed, and after its waiting executions were moved: those cannot be claimed meanwhile."""
-    sql = queries("attempt_input")
+    sql = queries("past_attempt_input")
     version = await connection.fetchval(
         sql["keep_version"], tenant_id, job, spec.task, spec.payload, spec.target
     )
@@ -53,7 +53,7 @@ async def give_payload(
     by = author_view(retry.author)
     given_by = None if by is None else msgspec.json.encode(by).decode()
     attempt = await connection.fetchval(
-        queries("attempt_input")["give_payload"], *key, retry.payload, given_by
+        queries("past_attempt_input")["give_payload"], *key, retry.payload, given_by
     )
     after = msgspec.json.decode(retry.payload)
     fields = changed_fields(JobRequest(payload=before), JobRequest(payload=after))
@@ -69,14 +69,16 @@ async def give_payload(
 
 
 async def payload_of_last_attempt(connection: Connection, key: ExecutionKey) -> object:
-    row = await connection.fetchrow(queries("attempt_input")["input_of_attempt"], *key, None, CLOCK_ERROR)
+    row = await connection.fetchrow(
+        queries("past_attempt_input")["input_of_attempt"], *key, None, CLOCK_ERROR
+    )
     return None if row is None else stored(_values(row).payload, object)
 
 
 class PostgresJobVersionStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("attempt_input")
+        self._sql = queries("past_attempt_input")
 
     async def input_of(self, key: ExecutionKey, attempt: int | None) -> ExecutionInput:
         row = await self._database.fetchrow(self._sql["input_of_attempt"], *key, attempt, CLOCK_ERROR)

@@ -31,7 +31,7 @@ async def delete_executions(
     connection: Connection, tenants: Sequence[int], jobs: Sequence[int], times: Sequence[datetime]
 ) -> dict[str, int]:
     """How many rows were deleted, by what they were. A tenant or a job that all have may be given once."""
-    sql, keys = queries("delete_executions"), (list(tenants), list(jobs), list(times))
+    sql, keys = queries("delete_given_executions"), (list(tenants), list(jobs), list(times))
     deleted = {
         name: rows_written(await connection.execute(sql[query], *keys)) for query, name in _BELONGINGS.items()
     }
