@@ -39,11 +39,13 @@ FROM (SELECT timing, catch_up FROM tickwork.rule ORDER BY id LIMIT 1) pattern,
     (SELECT date_trunc('minute', now()) + interval '2 hours' + n * interval '5 minutes' AS at
      FROM generate_series(1, $1::int) AS n) due
 """
-# The numbers of the arithmetic are primes, so that one property of a job says nothing about another.
+# The numbers of the arithmetic are primes, so that one property of a job says nothing about another. Jobs were cancelled
+# just now: the server deletes those that were cancelled before the history that it keeps.
 _JOBS = """
 INSERT INTO tickwork.job (id, rule_id, scheduled_for, active_from, created_at, updated_at, tenant_id, lane_id, timeout,
     status, overlap, priority, deferred, task, payload, name, key, tags, owner, description, definition)
-SELECT j.id, CASE WHEN recurring THEN rules[1 + n % $3] END, due, created, created, created, 1, lane.id, 300,
+SELECT j.id, CASE WHEN recurring THEN rules[1 + n % $3] END, due, created, created,
+    CASE WHEN n % 103 = 7 THEN $5 ELSE created END, 1, lane.id, 300,
     (CASE WHEN n % 101 = 7 THEN 'paused' WHEN n % 103 = 7 THEN 'cancelled' ELSE 'active' END)::tickwork.job_status,
     'skip', priority, coalesce(due > $7::timestamptz, false), lane.task, '{}', name, key, tags, owner, description,
     convert_to(json_strip_nulls(json_build_object('name', name, 'key', key, 'task', lane.task, 'queue', lane.queue,
@@ -135,6 +137,10 @@ SELECT job_id, 1, 1, max(finished_at), max(finished_at) FROM (
     JOIN tickwork.job j ON j.id = e.job_id AND j.rule_id IS NOT NULL
     WHERE v.tenant_id = 1 AND v.kind = 'execution.failed' AND v.scheduled_for >= $1
 ) f GROUP BY job_id
+"""
+_FORGET_UNCOUNTED = """
+DELETE FROM tickwork.statistic_recount;
+UPDATE tickwork.statistic_upkeep SET fired_until = date_trunc('minute', now())
 """
 _IS_INDEXED = "SELECT indexed_to >= (SELECT max(id) FROM tickwork.job) FROM tickwork.job_index"
 
@@ -262,7 +268,9 @@ async def index_all(cluster: BenchCluster, progress: ProgressLine) -> IndexTimes
 
 
 async def let_rest(cluster: BenchCluster, progress: ProgressLine) -> None:
-    """As autovacuum leaves data that has been there for a while; it would be in the middle of it otherwise."""
+    """As autovacuum leaves data that has been there for a while; it would be in the middle of it otherwise. Likewise,
+    the server would count for an hour what came so late that it was not counted when it happened."""
+    await cluster.database.execute(_FORGET_UNCOUNTED)
     for table in ("job", "execution", "attempt", "event", "job_term", "job_segment"):
         progress.update(f"vacuum of {table}")
         await cluster.database.execute(f"VACUUM (ANALYZE) tickwork.{table}", timeout=1800)
