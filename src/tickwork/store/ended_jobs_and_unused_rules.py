@@ -13,7 +13,12 @@ from tickwork.store.query_files import queries
 
 _JOBS_TOGETHER = 200
 _RULES_TOGETHER = 1000
-_KINDS = ("lock_stopped_jobs", "lock_jobs_without_due_times")
+_PLACE = 2  # columns before those that say where the next look begins
+# By query, where its first look begins.
+_BEGINNINGS: dict[str, tuple[int, ...]] = {
+    "lock_stopped_jobs": (0,),  # an id
+    "lock_jobs_without_due_times": (0, 0, 0, 0),  # tenant, rule, priority, id
+}
 
 
 class EndedJobs:
@@ -21,24 +26,24 @@ class EndedJobs:
         self._database = database
         self._history = timedelta(days=history_days)
         self._sql = queries("ended_jobs_and_unused_rules")
-        self._places = dict.fromkeys(_KINDS, 0)
+        self._places = dict(_BEGINNINGS)
         self._rule = 0  # up to which rules were looked at
 
     async def forget(self) -> bool:
         """Look at some ended jobs, and at some rules. Whether there are more."""
-        more = [await self._forget_jobs(kind) for kind in _KINDS]
+        more = [await self._forget_jobs(kind) for kind in _BEGINNINGS]
         return any([*more, await self._forget_rules()])
 
     async def _forget_jobs(self, kind: str) -> bool:
         async with self._database.transaction() as connection:
             locked = await connection.fetch(
-                self._sql[kind], self._places[kind], self._history, _JOBS_TOGETHER
+                self._sql[kind], self._history, _JOBS_TOGETHER, *self._places[kind]
             )
             gone = await connection.fetch(self._sql["those_without_history"], [job["id"] for job in locked])
             for job in gone:
                 await _delete(connection, job["tenant_id"], job["id"])
         more = len(locked) == _JOBS_TOGETHER
-        self._places[kind] = locked[-1]["id"] if more else 0
+        self._places[kind] = tuple(locked[-1])[_PLACE:] if more else _BEGINNINGS[kind]
         return more
 
     async def _forget_rules(self) -> bool:

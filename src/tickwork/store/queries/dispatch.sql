@@ -2,11 +2,12 @@
 
 -- name: waiting_lanes
 -- The lanes and priorities in which an execution is due, or nearly. It leaps from one to the next, however much waits
--- in each.
+-- in each. What is due on a later day is in other partitions, which are not opened.
 WITH RECURSIVE backlog AS (
     -- The oldest waiting execution of each lane and priority.
     (SELECT lane_id, priority, ready_at FROM tickwork.execution
      WHERE ready_at IS NOT NULL
+         AND scheduled_for < date_trunc('day', tickwork.clock() + $1::interval, 'UTC') + interval '1 day'
      ORDER BY lane_id, priority, ready_at LIMIT 1)
     UNION ALL
     SELECT following.lane_id, following.priority, following.ready_at
@@ -14,6 +15,7 @@ WITH RECURSIVE backlog AS (
     CROSS JOIN LATERAL (
         SELECT lane_id, priority, ready_at FROM tickwork.execution
         WHERE ready_at IS NOT NULL AND (lane_id, priority) > (backlog.lane_id, backlog.priority)
+            AND scheduled_for < date_trunc('day', tickwork.clock() + $1::interval, 'UTC') + interval '1 day'
         ORDER BY lane_id, priority, ready_at LIMIT 1
     ) following
 )

@@ -2,23 +2,31 @@
 
 -- name: lock_stopped_jobs
 -- Locks some recurring jobs that were cancelled or had their last run before the history that is kept, by id.
-SELECT j.id, j.tenant_id FROM tickwork.job j
-WHERE j.rule_id IS NOT NULL AND (j.status = 'cancelled' OR j.active_until IS NOT NULL) AND j.id > $1
-    AND j.updated_at < tickwork.clock() - $2::interval
-    AND (j.status = 'cancelled' OR j.status = 'active' AND j.active_until < tickwork.clock() - $2::interval)
+SELECT j.tenant_id, j.id, j.id AS place FROM tickwork.job j
+WHERE j.rule_id IS NOT NULL AND (j.status = 'cancelled' OR j.active_until IS NOT NULL) AND j.id > $3
+    AND j.updated_at < tickwork.clock() - $1::interval
+    AND (j.status = 'cancelled' OR j.status = 'active' AND j.active_until < tickwork.clock() - $1::interval)
 ORDER BY j.id
-LIMIT $3
+LIMIT $2
 FOR UPDATE SKIP LOCKED;
 
 -- name: lock_jobs_without_due_times
--- Locks some recurring jobs whose schedule ended before the history that is kept, by id.
-SELECT j.id, j.tenant_id FROM tickwork.rule r
-JOIN tickwork.job j ON j.rule_id = r.id
-WHERE r.next_at IS NULL AND coalesce(r.last_at, '-infinity') < tickwork.clock() - $2::interval
-    AND j.status = 'active' AND j.updated_at < tickwork.clock() - $2::interval AND j.id > $1
-ORDER BY j.id
-LIMIT $3
-FOR UPDATE OF j SKIP LOCKED;
+-- Locks some recurring jobs whose schedule ended before the history that is kept: along the rules that have ended, as
+-- there are few of them beside all jobs.
+SELECT j.tenant_id, j.id, r.tenant_id AS place, r.id AS rule_id, j.priority, j.id AS job_id
+FROM tickwork.rule r
+CROSS JOIN LATERAL (
+    SELECT tenant_id, priority, id FROM tickwork.job
+    WHERE rule_id = r.id AND status = 'active' AND updated_at < tickwork.clock() - $1::interval
+        AND ((r.tenant_id, r.id) > ($3, $4) OR (priority, id) > ($5::smallint, $6::bigint))
+    ORDER BY priority, id
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+) j
+WHERE r.next_at IS NULL AND coalesce(r.last_at, '-infinity') < tickwork.clock() - $1::interval
+    AND (r.tenant_id, r.id) >= ($3::int, $4::bigint)
+ORDER BY r.tenant_id, r.id, j.priority, j.id
+LIMIT $2;
 
 -- name: those_without_history
 -- Those of these jobs that nothing refers to: no execution, no backfill that goes on, no child, no element.
