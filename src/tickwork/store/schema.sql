@@ -1671,6 +1671,14 @@ CREATE TABLE tickwork.migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE tickwork.migration_progress (
+    number integer NOT NULL,
+    place jsonb,
+    rows bigint NOT NULL,
+    begun_at timestamp with time zone DEFAULT now() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE tickwork.moved_job (
     tenant_id integer NOT NULL,
     job_id bigint NOT NULL,
@@ -1707,6 +1715,7 @@ CREATE TABLE tickwork.node (
     host text NOT NULL,
     pid integer NOT NULL,
     version text NOT NULL,
+    schema_version integer NOT NULL,
     address text,
     started_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
     seen_at timestamp with time zone NOT NULL,
@@ -2407,6 +2416,9 @@ ALTER TABLE ONLY tickwork.log
 
 ALTER TABLE ONLY tickwork.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY tickwork.migration_progress
+    ADD CONSTRAINT migration_progress_pkey PRIMARY KEY (number);
 
 ALTER TABLE ONLY tickwork.moved_job
     ADD CONSTRAINT moved_job_pkey PRIMARY KEY (tenant_id, job_id);

@@ -2234,6 +2234,7 @@ CREATE TABLE tickwork.node (
     host text NOT NULL,
     pid integer NOT NULL,
     version text NOT NULL,
+    schema_version integer NOT NULL,    -- the newest migration that its version knows
     address text,                       -- host and port where it answers; null: it answers nowhere
     started_at timestamptz NOT NULL DEFAULT tickwork.clock(),
     seen_at timestamptz NOT NULL,
