@@ -2654,7 +2654,11 @@ CREATE INDEX lane_awaiting_task ON tickwork.lane USING btree (id) WHERE (placeme
 
 CREATE INDEX lane_fanning_out ON tickwork.lane USING btree (id) WHERE (placement ~~ '%"fans_out":true%'::text);
 
+CREATE INDEX lane_with_deadline ON tickwork.lane USING btree (id) WHERE (placement ~~ '%"deadline":%'::text);
+
 CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
+
+CREATE INDEX limiter_bounded ON tickwork.limiter USING btree (tenant_id, name) WHERE (max_backlog IS NOT NULL);
 
 CREATE INDEX notification_due ON tickwork.notification USING btree (channel_id, due_at) WHERE (status = 'waiting'::text);
 
