@@ -98,8 +98,8 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     )  # fmt: skip
 
 
-def _log_progress(migration: str, rows: int) -> None:
-    _log.info("a migration goes on", migration=migration, rows=rows)
+def _log_progress(migration: str, said: str) -> None:
+    _log.info("a migration goes on", migration=migration, progress=said)
 
 
 def _open_replica(

@@ -18,6 +18,7 @@ from tickwork import __version__
 from tickwork.model.cluster import ClusterView, DiskView
 from tickwork.model.errors import Unavailable
 from tickwork.store.database_clock import DatabaseClock
+from tickwork.store.migration_file import migrations
 from tickwork.store.node_report_and_database_state_store import (
     SILENT_AFTER,
     NodeReport,
@@ -66,6 +67,7 @@ class Cluster:
             host=socket.gethostname(),
             pid=os.getpid(),
             version=__version__,
+            schema_version=migrations()[-1].number,
             address=self.address,
             clock_skew=self._clock.skew,
             database_latency=self._clock.latency,

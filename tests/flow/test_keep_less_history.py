@@ -182,6 +182,20 @@ async def test_a_one_time_job_goes_with_its_execution_and_frees_its_key(
     assert await connection.fetchval("SELECT count(*) FROM tickwork.job_retention") == 0
 
 
+async def test_the_last_ones_say_nothing_for_one_time_jobs(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker, connection: asyncpg.Connection
+) -> None:
+    jobs = [await make(still_node, retention=Retention(last=1)) for _ in range(3)]
+    await run_all(still_node, worker)
+    await later(clock, worker, HOUR)
+    await still_node.runs.run(TENANT, jobs[0])
+    await run_all(still_node, worker)
+    await later(clock, worker, 48 * HOUR)
+    await apply(still_node)
+    assert [await is_known(still_node, job) for job in jobs] == [True] * 3
+    assert len(await kept(connection, jobs[0])) == 2
+
+
 async def test_a_one_time_job_that_was_run_again_goes_after_that(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker, connection: asyncpg.Connection
 ) -> None:

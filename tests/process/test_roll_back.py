@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import asyncpg
 import pytest
@@ -12,6 +13,16 @@ from support.run_command import tickwork
 
 ADDS = ("0002_add_color_to_jobs.sql", "ALTER TABLE tickwork.job ADD color text NOT NULL DEFAULT 'white'")
 RENAMES = ("0003_rename_owner_of_jobs.needs_0002.sql", "ALTER TABLE tickwork.job RENAME owner TO keeper")
+
+INDEXES = (
+    "0002_index_tenants.concurrently.sql",
+    "CREATE INDEX CONCURRENTLY tenant_age ON tickwork.tenant (created_at);",
+)
+FILLS = (
+    "0003_fill_secret_of_tenants.batches.sql",
+    """WITH batch AS (SELECT id FROM tickwork.tenant WHERE id > coalesce($1::jsonb::int, -1) ORDER BY id LIMIT 1)
+       SELECT to_jsonb(max(id)) AS place, count(*) AS rows FROM batch""",
+)
 
 
 @pytest.fixture
@@ -29,8 +40,12 @@ def newer(folder: Path, *migrations: tuple[str, str]) -> Path:
     return tree
 
 
+def try_to_upgrade(tree: Path, database_url: str, *options: str) -> CompletedProcess[str]:
+    return tickwork("db", "upgrade", "--database-url", database_url, *options, PYTHONPATH=str(tree / "src"))
+
+
 def upgrade(tree: Path, database_url: str) -> None:
-    done = tickwork("db", "upgrade", "--database-url", database_url, PYTHONPATH=str(tree / "src"))
+    done = try_to_upgrade(tree, database_url)
     assert done.returncode == 0, done.stderr
 
 
@@ -86,3 +101,27 @@ async def test_a_release_that_knows_what_a_migration_needs_goes_on(
     server = await processes.add_server(tree=previous)
     assert server.works
     assert await connection.fetchval("SELECT max(number) FROM tickwork.migration") == 3
+
+
+async def test_a_running_server_that_would_be_too_old_is_not_shut_out_by_mistake(
+    processes: Cluster, connection: asyncpg.Connection, database_url: str, tmp_path: Path
+) -> None:
+    tree = newer(tmp_path / "newer", ADDS, RENAMES)
+    server = await processes.add_server()
+    refused = try_to_upgrade(tree, database_url)
+    assert refused.returncode == 1
+    assert "cannot work with 0003_rename_owner_of_jobs.needs_0002.sql" in refused.stderr
+    assert "tickwork db upgrade --allow-older-nodes" in refused.stderr
+    assert await connection.fetchval("SELECT max(number) FROM tickwork.migration") == 1
+    assert await server.stop() == 0
+    upgrade(tree, database_url)
+    assert await connection.fetchval("SELECT max(number) FROM tickwork.migration") == 3
+
+
+async def test_indexes_and_batches_show_their_progress(
+    connection: asyncpg.Connection, database_url: str, tmp_path: Path
+) -> None:
+    done = try_to_upgrade(newer(tmp_path / "newer", INDEXES, FILLS), database_url)
+    assert done.returncode == 0, done.stderr
+    assert "0002_index_tenants.concurrently.sql: index tenant_age: building" in done.stderr
+    assert "0003_fill_secret_of_tenants.batches.sql: 1 rows so far" in done.stderr

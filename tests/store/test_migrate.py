@@ -2,22 +2,22 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from itertools import chain
 
 import asyncpg
 import pytest
 
+from support.later_migrations import LaterMigrations
 from support.postgres_programs import PROGRAMS
 from support.schema_dump import SCHEMA, dump
 from tickwork.model.errors import Unavailable, WrongSchema
 from tickwork.store import migrate
 from tickwork.store.connect_to_any_host import MIGRATION
-from tickwork.store.migration_file import Migration, migrations, read_migration
+from tickwork.store.migration_file import migrations, read_migration
 from tickwork.store.pool import Connection, Database
 
 _VERB_AND_OBJECT = re.compile(
-    r"\d{4}_(add|change|create|drop|fill|index|merge|move|rename|split)(_[a-z0-9]+)+(\.needs_\d{4})?(\.batches)?\.sql"
+    r"\d{4}_(add|change|create|drop|fill|index|merge|move|rename|split)(_[a-z0-9]+)+(\.needs_\d{4})?(\.batches|\.concurrently)?\.sql"
 )
 _NEWER = (
     "INSERT INTO tickwork.migration (number, name, checksum, needs) VALUES (9999, '9999_new.sql', 'x', $1)"
@@ -25,7 +25,6 @@ _NEWER = (
 _COLORS = "CREATE TABLE color (id integer PRIMARY KEY); INSERT INTO color SELECT generate_series(1, 10)"
 _FILL_FOUR = """
     UPDATE color SET shade = 'dark' WHERE id IN (SELECT id FROM color WHERE shade IS NULL ORDER BY id LIMIT 4)"""
-Later = Callable[..., list[str]]
 
 
 @pytest.fixture
@@ -37,19 +36,9 @@ async def empty_url(cluster: str, database_url: str) -> str:
 
 
 @pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Later:
-    """Adds migrations of a later version, by their names and statements."""
-
-    def add(**statements: str) -> list[str]:
-        made = [
-            read_migration(name[1:].replace("__", ".") + ".sql", sql.encode())
-            for name, sql in statements.items()
-        ]
-        known: list[Migration] = [*migrations(), *made]
-        monkeypatch.setattr(migrate, "migrations", lambda: known)
-        return [migration.name for migration in made]
-
-    return add
+def later(monkeypatch: pytest.MonkeyPatch) -> LaterMigrations:
+    monkeypatch.setattr(migrate, "_TELL_INTERVAL", 0)
+    return LaterMigrations(monkeypatch)
 
 
 async def test_applies_everything_once(empty_url: str) -> None:
@@ -121,6 +110,7 @@ def test_every_migration_after_the_first_is_named_by_a_verb_and_its_object() -> 
         "0002_add_limits_to_queues.sql",
         "0010_drop_job_color.needs_0008.sql",
         "0011_fill_job_color.batches.sql",
+        "0012_index_job_color.concurrently.sql",
     ],
 )
 def test_a_verb_and_an_object_make_a_name(name: str) -> None:
@@ -138,31 +128,33 @@ def test_a_migration_that_needs_a_later_one_is_no_migration() -> None:
 
 
 async def test_one_that_goes_in_batches_commits_each_of_them_and_says_how_far_it_is(
-    database_url: str, connection: asyncpg.Connection, later: Later
+    database_url: str, connection: asyncpg.Connection, later: LaterMigrations
 ) -> None:
     await connection.execute(_COLORS)
     names = later(_0002_add_shade="ALTER TABLE color ADD shade text", _0003_fill_shade__batches=_FILL_FOUR,
                   _0004_add_hue="ALTER TABLE color ADD hue text")  # fmt: skip
-    told: list[tuple[str, int]] = []
+    told: list[tuple[str, str]] = []
     assert await migrate.upgrade(database_url, progress=lambda *each: told.append(each)) == names
-    assert told == [(names[1], 4), (names[1], 8), (names[1], 10)]
+    assert told == [(names[1], f"{rows} rows so far") for rows in (4, 8, 10)]
     assert await connection.fetchval("SELECT count(DISTINCT xmin::text) FROM color") == len(told)
     assert (await migrate.status(database_url)).pending == []
 
 
 async def test_one_that_was_interrupted_goes_on_with_what_is_left(
-    database_url: str, connection: asyncpg.Connection, later: Later
+    database_url: str, connection: asyncpg.Connection, later: LaterMigrations
 ) -> None:
     await connection.execute(_COLORS)
     names = later(_0002_add_shade="ALTER TABLE color ADD shade text", _0003_fill_shade__batches=_FILL_FOUR)
 
-    def die(name: str, rows: int) -> None:
-        if rows > 4:
-            raise KeyboardInterrupt
+    def die(name: str, said: str) -> None:
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         await migrate.upgrade(database_url, progress=die)
-    assert (await migrate.status(database_url)).pending == names[1:]
+    status = await migrate.status(database_url)
+    assert status.pending == names[1:]
+    (under_way,) = status.under_way
+    assert under_way.startswith("0003_fill_shade.batches.sql: 4 rows so far, begun at 20")
     before = await connection.fetch("SELECT id, xmin FROM color WHERE shade IS NOT NULL")
     assert len(before) == 4
     assert await migrate.upgrade(database_url) == names[1:]
@@ -170,10 +162,11 @@ async def test_one_that_was_interrupted_goes_on_with_what_is_left(
         "SELECT id, xmin FROM color WHERE id = ANY($1)", [row["id"] for row in before]
     )
     assert {*after} == {*before}
+    assert (await migrate.status(database_url)).under_way == []
 
 
 async def test_several_that_upgrade_together_share_the_batches(
-    database_url: str, connection: asyncpg.Connection, later: Later
+    database_url: str, connection: asyncpg.Connection, later: LaterMigrations
 ) -> None:
     await connection.execute(_COLORS)
     names = later(_0002_add_shade="ALTER TABLE color ADD shade text", _0003_fill_shade__batches=_FILL_FOUR)
@@ -183,17 +176,17 @@ async def test_several_that_upgrade_together_share_the_batches(
 
 
 async def test_one_that_gets_no_lock_lets_others_go_first_and_tries_again(
-    database_url: str, connection: asyncpg.Connection, later: Later, monkeypatch: pytest.MonkeyPatch
+    database_url: str, connection: asyncpg.Connection, later: LaterMigrations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrate, "_PAUSE", 0)
     monkeypatch.setattr(migrate, "MIGRATION", MIGRATION._replace(lock=1))
-    begun, begin = asyncio.Semaphore(0), migrate._wait_for_others
+    begun, begin = asyncio.Semaphore(0), migrate._lock
 
     async def begin_and_tell(connection: Connection) -> None:
         begun.release()
         await begin(connection)
 
-    monkeypatch.setattr(migrate, "_wait_for_others", begin_and_tell)
+    monkeypatch.setattr(migrate, "_lock", begin_and_tell)
     await connection.execute(_COLORS)
     names = later(_0002_add_shade="ALTER TABLE color ADD shade text")
     async with connection.transaction():
@@ -205,7 +198,7 @@ async def test_one_that_gets_no_lock_lets_others_go_first_and_tries_again(
 
 
 async def test_one_that_never_gets_its_locks_says_what_to_do(
-    database_url: str, connection: asyncpg.Connection, later: Later, monkeypatch: pytest.MonkeyPatch
+    database_url: str, connection: asyncpg.Connection, later: LaterMigrations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrate, "_PAUSE", 0)
     monkeypatch.setattr(migrate, "_TRIES", 2)

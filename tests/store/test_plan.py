@@ -50,6 +50,7 @@ _OF_ONE_LANE = {
 }
 _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line
+    ("late_and_slow_events", "write_late"),  # likewise
     ("execution_search", "search_in_order_of_time"),  # a slice
     ("execution_search", "first_and_last_execution"),
     ("execution_search", "waiting_keys"),  # the first of each partition, then by line

@@ -20,10 +20,10 @@ GATE = "gate"  # a file in the folder of the worker: until it is there, some exe
 # Rows of these come and go, or need days, a disaster, or an outage of the database.
 PASSING = {
     "archive_duty", "archive_part", "cancelled_fan_out", "failover", "fired_to_count", "flapping_job", "job_change",
-    "job_segment", "job_term", "job_unended", "moved_job", "new_event", "node", "past_rule", "pulse", "pulse_wanted",
-    "purge", "restored_execution", "retention_mark", "revocation", "sealed_attempt", "sealed_checkpoint",
-    "sealed_execution", "sealed_log", "statistic_recount", "statistic_recounted", "statistic_remerge",
-    "statistic_writer", "watched_queue",
+    "job_segment", "job_term", "job_unended", "migration_progress", "moved_job", "new_event", "node", "past_rule",
+    "pulse", "pulse_wanted", "purge", "restored_execution", "retention_mark", "revocation", "sealed_attempt",
+    "sealed_checkpoint", "sealed_execution", "sealed_log", "statistic_recount", "statistic_recounted",
+    "statistic_remerge", "statistic_writer", "watched_queue",
 }  # fmt: skip
 # Once the queue, the task and the breaker let them go, an hour later, on a new worker with the label zone=b.
 GOES_ON = {

@@ -263,6 +263,7 @@ NODE = NodeView(
     host="box-1",
     pid=100,
     version="0.1.0",
+    schema_version=1,
     address="box-1:8080",
     started_at=NOON,
     seen_at=NOON,

@@ -4038,6 +4038,8 @@ export interface components {
             id: string;
             pid: number;
             problems: string[];
+            /** @default null */
+            schema_version: number | null;
             /** Format: date-time */
             seen_at: string;
             /** Format: date-time */

@@ -36,6 +36,7 @@ _FIELDS: Columns[dict[str, Any]] = {
     "current": lambda found: found["current"],
     "latest": lambda found: found["latest"],
     "pending": lambda found: "\n".join(found["pending"]),
+    "under way": lambda found: "\n".join(found["under_way"]),
 }
 _DATABASE_URL = click.option("--database-url", metavar="URL", help="postgresql://user:password@host/name")
 _DATA_DIR = click.option(
@@ -56,12 +57,18 @@ def command() -> None:
 @command.command("upgrade")
 @_DATABASE_URL
 @wait_option
-def upgrade_(**flags: object) -> None:
+@click.option(
+    "--allow-older-nodes",
+    is_flag=True,
+    help="Go on even if servers are running that cannot work with the new schema: they will fail.",
+)
+def upgrade_(allow_older_nodes: bool, **flags: object) -> None:
     """Upgrade the database to the schema of this version, while servers use it.
 
-    Safe to interrupt and to repeat, even on several nodes at once.
+    Safe to interrupt and to repeat, even on several nodes at once. What takes long goes on where it was. Refuses while
+    servers are running that are too old for the new schema.
     """
-    for name in asyncio.run(_upgrade(_settings(**flags))):
+    for name in asyncio.run(_upgrade(_settings(**flags), allow_older_nodes)):
         say(f"applied {name}")
     say("the database is up to date")
 
@@ -70,7 +77,7 @@ def upgrade_(**flags: object) -> None:
 @_DATABASE_URL
 @output_option
 def status_(database_url: str | None, output: str) -> None:
-    """Show the schema version of the database and the pending migrations."""
+    """Show the schema version of the database, the pending migrations, and how far those under way have come."""
     with readable_postgres_errors():
         url = require_database(_settings(database_url=database_url))
         show_item(asyncio.run(status(url))._asdict(), _FIELDS, output)
@@ -179,14 +186,14 @@ def _embedded_data_dir(verb: str, data_dir: str | None) -> Path:
     return settings.data_dir
 
 
-async def _upgrade(settings: Settings) -> list[str]:
+async def _upgrade(settings: Settings, allow_older_nodes: bool) -> list[str]:
     url = require_database(settings)
-    apply = partial(upgrade, url, progress=_say_progress)
+    apply = partial(upgrade, url, progress=_say_progress, allow_older_nodes=allow_older_nodes)
     return await retry_until_reachable(apply, settings.wait_for_database, StopRequest())
 
 
-def _say_progress(name: str, rows: int) -> None:
-    say(f"{name}: {rows:,} rows so far")
+def _say_progress(name: str, said: str) -> None:
+    say(f"{name}: {said}")
 
 
 async def _prepare_restored(settings: Settings) -> PreparedDatabase:

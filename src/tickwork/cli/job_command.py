@@ -13,7 +13,7 @@ from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_e
 from tickwork.cli.format_elapsed import format_elapsed
 from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
-from tickwork.cli.keep_options import kept_text
+from tickwork.cli.keep_options import kept_text, say_what_one_time_jobs_keep
 from tickwork.cli.list_job_changes import changes
 from tickwork.cli.list_missed_due_times import missed
 from tickwork.cli.option_types import duration, instant
@@ -383,6 +383,8 @@ def _change(
 
 
 def _show_with_next_runs(client: Client, job: JobView, output: str) -> None:
+    if job.execution_id is not None:  # it is due one time
+        say_what_one_time_jobs_keep(job.retention)
     if output != "table":
         return show_item(job, _FIELDS, output)
     runs = "\n".join(full(time.at) for time in _next_runs(client, job, _NEXT_RUNS))

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tickwork.cli.output import say
 from tickwork.model.quantities import format_duration
 from tickwork.model.retention import MOST_KEPT, RetentionView, TenantRetention
 
@@ -19,7 +20,7 @@ KEEP_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--keep-last",
         type=click.IntRange(1, MOST_KEPT),
         metavar="N",
-        help="Keep the N latest executions of a job that have ended.",
+        help="Keep the N latest executions of a recurring job that have ended. A one-time job has one.",
     ),
 )
 
@@ -34,6 +35,14 @@ def kept_fields(options: MutableMapping[str, Any]) -> dict[str, Any]:
     """Takes the options that were given out of all, as a retention. Empty: none was."""
     given = {"age": options.pop("keep_for", None), "last": options.pop("keep_last", None)}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def say_what_one_time_jobs_keep(retention: RetentionView | TenantRetention | None) -> None:
+    """If they are likely to surprise: a number of executions says nothing for a job that has one."""
+    if retention and retention.last is not None and retention.age is None:
+        say(
+            "one-time jobs keep all of their history: --keep-last is for recurring jobs, --keep-for is for both"
+        )
 
 
 def kept_text(retention: RetentionView | TenantRetention | None) -> str | None:

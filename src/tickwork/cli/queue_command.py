@@ -5,7 +5,12 @@ from typing import Any
 
 import click
 
-from tickwork.cli.keep_options import keep_options, kept_fields, kept_text
+from tickwork.cli.keep_options import (
+    keep_options,
+    kept_fields,
+    kept_text,
+    say_what_one_time_jobs_keep,
+)
 from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
@@ -104,7 +109,10 @@ def set_(client: Client, name: str, **options: Any) -> QueueView:
 
     You can set them before the first job names the queue.
     """
-    return client.set_queue(name, **_changed_limits(_current_limits(client, name), options))
+    queue = client.set_queue(name, **_changed_limits(_current_limits(client, name), options))
+    if options["keep_last"] is not None:
+        say_what_one_time_jobs_keep(queue.retention)
+    return queue
 
 
 @command.command()
@@ -140,7 +148,7 @@ def _changed_limits(current: dict[str, Any], options: dict[str, Any]) -> dict[st
             raise click.UsageError(f"give --{flag} or --no-{flag}, not both")
         if removed or options[limit] is not None:
             changed[limit] = options[limit]
-    kept = kept_fields(options)
+    kept = kept_fields(dict(options))
     if kept and options["keep_all"]:
         raise click.UsageError("give --keep-for and --keep-last, or --keep-all, not both")
     if kept or options["keep_all"]:

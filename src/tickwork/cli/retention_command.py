@@ -4,7 +4,12 @@ from typing import Any
 
 import click
 
-from tickwork.cli.keep_options import keep_options, kept_fields, kept_text
+from tickwork.cli.keep_options import (
+    keep_options,
+    kept_fields,
+    kept_text,
+    say_what_one_time_jobs_keep,
+)
 from tickwork.cli.output import Columns
 from tickwork.cli.print_or_watch_answer import prints_item
 from tickwork.client.sync_client import Client
@@ -37,4 +42,6 @@ def set_(client: Client, keep_all: bool, **options: Any) -> TenantRetention:
     kept = kept_fields(options)
     if keep_all == bool(kept):
         raise click.UsageError("give --keep-for, --keep-last or both; or --keep-all")
-    return client.set_retention(**kept)
+    retention = client.set_retention(**kept)
+    say_what_one_time_jobs_keep(retention)
+    return retention

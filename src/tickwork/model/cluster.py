@@ -18,6 +18,8 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     pid: int
     version: str
+    # The newest migration that its version knows; null: the version of the server that answers does not say.
+    schema_version: int | None = None
     address: str | None  # host and port where it answers
     started_at: Instant
     seen_at: Instant

@@ -22,7 +22,14 @@ class Retention(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
         None
     )
     last: (
-        Annotated[int, Meta(ge=1, le=MOST_KEPT, description="how many of a job's latest executions are kept")]
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=MOST_KEPT,
+                description="how many of a recurring job's latest executions are kept; says nothing for a one-time job",
+            ),
+        ]
         | None
     ) = None
 

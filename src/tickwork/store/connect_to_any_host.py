@@ -44,21 +44,22 @@ SETTINGS = {
 class Limits(NamedTuple):
     """How long a statement may take, and how long of that it may wait for a lock, in seconds."""
 
-    statement: int
+    statement: int | None  # None: without a limit
     lock: int
 
     def settings(self) -> dict[str, str]:
         """The server waits longer than the client. If it gave up a COMMIT that waits for a synchronous standby, it
         would answer as if the standby had it."""
+        statement = 0 if self.statement is None else self.statement + _SERVER_WAITS_LONGER
         return {
-            "statement_timeout": f"{self.statement + _SERVER_WAITS_LONGER}s",
+            "statement_timeout": f"{statement}s",
             "lock_timeout": f"{self.lock}s",
         }
 
 
 WORK = Limits(statement=30, lock=10)
 VITAL = Limits(statement=5, lock=3)  # a lease lasts 15 s: a renewal must be able to try again
-MIGRATION = Limits(statement=3600, lock=2)  # whoever waits for a lock holds up all who come after it
+MIGRATION = Limits(statement=None, lock=2)  # whoever waits for a lock holds up all who come after it
 
 
 # Seconds, if the URL has no connect_timeout. A single host gets more time: there is no other one to try.

@@ -23,6 +23,7 @@ class NodeReport(NamedTuple):
     host: str
     pid: int
     version: str
+    schema_version: int  # the newest migration that it knows
     address: str | None
     clock_skew: float
     database_latency: float
@@ -120,6 +121,7 @@ def _node_of(row: asyncpg.Record, answering: str) -> NodeView:
         host=row["host"],
         pid=row["pid"],
         version=row["version"],
+        schema_version=row["schema_version"],
         address=row["address"],
         started_at=started_at,
         seen_at=row["seen_at"],

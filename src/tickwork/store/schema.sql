@@ -1671,6 +1671,14 @@ CREATE TABLE tickwork.migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE tickwork.migration_progress (
+    number integer NOT NULL,
+    place jsonb,
+    rows bigint NOT NULL,
+    begun_at timestamp with time zone DEFAULT now() NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE tickwork.moved_job (
     tenant_id integer NOT NULL,
     job_id bigint NOT NULL,
@@ -1707,6 +1715,7 @@ CREATE TABLE tickwork.node (
     host text NOT NULL,
     pid integer NOT NULL,
     version text NOT NULL,
+    schema_version integer NOT NULL,
     address text,
     started_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
     seen_at timestamp with time zone NOT NULL,
@@ -2408,6 +2417,9 @@ ALTER TABLE ONLY tickwork.log
 ALTER TABLE ONLY tickwork.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY tickwork.migration_progress
+    ADD CONSTRAINT migration_progress_pkey PRIMARY KEY (number);
+
 ALTER TABLE ONLY tickwork.moved_job
     ADD CONSTRAINT moved_job_pkey PRIMARY KEY (tenant_id, job_id);
 
@@ -2642,7 +2654,11 @@ CREATE INDEX lane_awaiting_task ON tickwork.lane USING btree (id) WHERE (placeme
 
 CREATE INDEX lane_fanning_out ON tickwork.lane USING btree (id) WHERE (placement ~~ '%"fans_out":true%'::text);
 
+CREATE INDEX lane_with_deadline ON tickwork.lane USING btree (id) WHERE (placement ~~ '%"deadline":%'::text);
+
 CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
+
+CREATE INDEX limiter_bounded ON tickwork.limiter USING btree (tenant_id, name) WHERE (max_backlog IS NOT NULL);
 
 CREATE INDEX notification_due ON tickwork.notification USING btree (channel_id, due_at) WHERE (status = 'waiting'::text);
 

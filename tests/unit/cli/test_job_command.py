@@ -299,6 +299,16 @@ def test_how_much_is_kept_is_sent_and_shown(ask, server):
     assert "keeps 7d, at most the last 100" in " ".join(answer.stdout.split())
 
 
+def test_keeping_the_last_of_a_one_time_job_is_said_to_change_nothing(ask, server):
+    last = {"age": None, "last": 100}
+    server.will_answer(changed(JOB, retention=last, execution_id="e5-1", next_run_at=None), 201)
+    server.will_answer(changed(JOB, retention=last), 201)
+    server.will_answer(PREVIEW)
+    words = ("job", "create", "--task", "hello", "--keep-last", "100")
+    assert "--keep-for is for both" in ask(*words).stderr
+    assert ask(*words, "--schedule", "every 1h").stderr == ""
+
+
 def test_a_heartbeat_url_is_sent_and_shown(ask, server):
     url = "https://example.com/beat"
     server.will_answer(changed(JOB, heartbeat_url=url), 201)

@@ -39,3 +39,18 @@ def test_a_queue_keeps_what_it_is_told_and_what_it_was_told_before(ask, server):
     ask("queue", "set", "mail", "--keep-all")
     assert [asked.json.get("retention") for asked in server.asked[1::2]] == [{"last": 5}, {"last": 5}, None]
     assert "the last 5" in shown
+
+
+def test_says_that_one_time_jobs_keep_all_if_only_a_number_is_given(ask, server):
+    server.will_answer(KEPT | {"age": None, "last": 5})
+    server.will_answer(KEPT | {"last": 5})
+    assert "one-time jobs keep all of their history" in ask("retention", "set", "--keep-last", "5").stderr
+    assert ask("retention", "set", "--keep-last", "5", "--keep-for", "7d").stderr == ""
+
+
+def test_a_queue_says_so_only_when_it_is_told_a_number(ask, server):
+    last = changed(MAIL_QUEUE, retention={"age": None, "last": 5})
+    for queue in (MAIL_QUEUE, last, last, last):
+        server.will_answer(queue)
+    assert "one-time jobs keep all" in ask("queue", "set", "mail", "--keep-last", "5").stderr
+    assert ask("queue", "set", "mail", "--no-rate").stderr == ""

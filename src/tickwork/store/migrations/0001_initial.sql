@@ -146,9 +146,11 @@ CREATE TABLE tickwork.lane (
     placement text NOT NULL DEFAULT '',
     UNIQUE (tenant_id, queue, task, placement)
 );
--- The few lanes that nodes look at themselves: of fan-outs, and of jobs whose task nobody has described yet.
+-- The few lanes that nodes look at themselves: of fan-outs, of jobs whose task nobody has described yet, and of those
+-- with a deadline.
 CREATE INDEX lane_fanning_out ON tickwork.lane (id) WHERE placement LIKE '%"fans_out":true%';
 CREATE INDEX lane_awaiting_task ON tickwork.lane (id) WHERE placement LIKE '%"awaits_task":true%';
+CREATE INDEX lane_with_deadline ON tickwork.lane (id) WHERE placement LIKE '%"deadline":%';
 
 -- A thing that is limited: a queue, with its settings, or a key that jobs name, for which each of them says how much.
 -- A transaction that starts executions under it locks its row.
@@ -169,6 +171,7 @@ CREATE TABLE tickwork.limiter (
         CHECK (kind = 'queue' OR NOT paused AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL
                AND max_workers IS NULL)
 ) WITH (fillfactor = 50);
+CREATE INDEX limiter_bounded ON tickwork.limiter (tenant_id, name) WHERE max_backlog IS NOT NULL;
 
 -- Which queues go before others, and which after. Not in `limiter`: claiming locks those rows, and an order needs no
 -- lock. A queue that is not here has the priority `normal`.
@@ -2234,6 +2237,7 @@ CREATE TABLE tickwork.node (
     host text NOT NULL,
     pid integer NOT NULL,
     version text NOT NULL,
+    schema_version integer NOT NULL,    -- the newest migration that its version knows
     address text,                       -- host and port where it answers; null: it answers nowhere
     started_at timestamptz NOT NULL DEFAULT tickwork.clock(),
     seen_at timestamptz NOT NULL,

@@ -19,14 +19,26 @@ UPDATE tickwork.overdue_watch SET watched_until = $1;
 -- name: write_late
 -- Writes which executions became late between two times, $2 and $3, and still wait to be started for the first time. A
 -- backfill runs what was due long ago. The locks keep them from starting until this is committed.
-WITH overdue AS (
-    -- Of each lane and priority those that could have started for $4 by then.
+WITH RECURSIVE backlog AS (
+    -- The lanes and priorities in which something waits, by leaps: most of the lanes that ever were have nothing.
+    (SELECT lane_id, priority FROM tickwork.execution
+     WHERE ready_at IS NOT NULL
+     ORDER BY lane_id, priority, ready_at LIMIT 1)
+    UNION ALL
+    SELECT following.lane_id, following.priority
+    FROM backlog
+    CROSS JOIN LATERAL (
+        SELECT lane_id, priority FROM tickwork.execution
+        WHERE ready_at IS NOT NULL AND (lane_id, priority) > (backlog.lane_id, backlog.priority)
+        ORDER BY lane_id, priority, ready_at LIMIT 1
+    ) following
+), overdue AS (
+    -- Of each of them those that could have started for $4 by then.
     SELECT e.tenant_id, e.job_id, e.scheduled_for, e.lane_id, e.attempt
-    FROM tickwork.lane l
-    CROSS JOIN (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
+    FROM backlog
     CROSS JOIN LATERAL (
         SELECT tenant_id, job_id, scheduled_for, lane_id, attempt FROM tickwork.execution
-        WHERE lane_id = l.id AND priority = level.priority
+        WHERE lane_id = backlog.lane_id AND priority = backlog.priority
             AND ready_at > $2::timestamptz - $4::interval AND ready_at <= $3::timestamptz - $4::interval
             AND scheduled_for > $2::timestamptz - $4::interval - interval '1 day'
             AND scheduled_for <= $3::timestamptz - $4::interval

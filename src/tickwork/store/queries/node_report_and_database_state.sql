@@ -7,8 +7,8 @@ WITH before AS (
     SELECT seen_at FROM tickwork.node WHERE id = $1
 )
 INSERT INTO tickwork.node
-    (id, host, pid, version, address, seen_at, clock_skew, database_latency, fired_at, problems)
-VALUES ($1, $2, $3, $4, $5, tickwork.clock(), $6, $7, tickwork.clock() - make_interval(secs => $8), $9)
+    (id, host, pid, version, schema_version, address, seen_at, clock_skew, database_latency, fired_at, problems)
+VALUES ($1, $2, $3, $4, $5, $6, tickwork.clock(), $7, $8, tickwork.clock() - make_interval(secs => $9), $10)
 ON CONFLICT (id) DO UPDATE SET
     address = excluded.address, seen_at = excluded.seen_at, clock_skew = excluded.clock_skew,
     database_latency = excluded.database_latency, fired_at = excluded.fired_at, problems = excluded.problems
@@ -82,7 +82,8 @@ DELETE FROM tickwork.node WHERE id = $1;
 
 -- name: nodes
 -- All nodes, the oldest first, and for how long each has said or fired nothing.
-SELECT id, host, pid, version, address, started_at, seen_at, clock_skew, database_latency, fired_at, problems,
+SELECT id, host, pid, version, schema_version, address, started_at, seen_at, clock_skew, database_latency, fired_at,
+    problems,
     extract(epoch FROM tickwork.clock() - least(seen_at, fired_at))::float8 AS silent_for
 FROM tickwork.node ORDER BY started_at, id LIMIT $1;
 

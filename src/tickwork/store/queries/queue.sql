@@ -2,8 +2,16 @@
 
 -- name: queue_names
 -- One page of a tenant's queues by name: those that jobs have named, and those with settings.
+WITH RECURSIVE named AS (
+    -- Those that jobs have named, by leaps: a queue may have a million lanes.
+    (SELECT queue FROM tickwork.lane WHERE tenant_id = $1 AND queue > $2 ORDER BY queue LIMIT 1)
+    UNION ALL
+    SELECT following.queue FROM named CROSS JOIN LATERAL (
+        SELECT queue FROM tickwork.lane WHERE tenant_id = $1 AND queue > named.queue ORDER BY queue LIMIT 1
+    ) following
+)
 SELECT name FROM (
-    SELECT queue AS name FROM tickwork.lane WHERE tenant_id = $1 AND queue > $2
+    (SELECT queue AS name FROM named LIMIT $3)
     UNION
     SELECT name FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name > $2
     UNION
@@ -134,9 +142,11 @@ GROUP BY lease_id, stretch;
 
 -- name: bounded_lanes
 -- The lanes of queues that have a limit on how much may wait.
-SELECT l.id FROM tickwork.limiter g
-JOIN tickwork.lane l ON l.tenant_id = g.tenant_id AND l.queue = g.name
-WHERE g.kind = 'queue' AND g.max_backlog IS NOT NULL;
+SELECT l.id
+FROM (SELECT tenant_id, name FROM tickwork.limiter WHERE max_backlog IS NOT NULL OFFSET 0) g
+CROSS JOIN LATERAL (
+    SELECT id FROM tickwork.lane WHERE tenant_id = g.tenant_id AND queue = g.name OFFSET 0
+) l;
 
 -- name: backlogs
 -- How much waits in the queues with a limit on that, and how much is about to be added to each, given the lane of each
