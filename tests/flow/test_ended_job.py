@@ -14,6 +14,7 @@ from tickwork.model.errors import NotFound
 from tickwork.model.job import Dependency, JobRequest
 from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.node import Node
+from tickwork.store import ended_jobs_and_unused_rules
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -103,6 +104,30 @@ async def test_one_that_had_its_last_run_goes(
     await pass_time(still_node, clock, worker, MONTH_AND_MORE)
     await pass_time(still_node, clock, worker, timedelta(days=1))
     assert not await is_known(still_node, job)
+
+
+async def test_all_go_however_few_are_looked_at_together(
+    still_node: Node,
+    clock: SettableClock,
+    worker: ScriptedWorker,
+    connection: asyncpg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ended_jobs_and_unused_rules, "_JOBS_TOGETHER", 2)
+    priorities = ("high", "low", "normal", "high", "low")
+    jobs = [
+        await make(still_node, schedule={"every": every, "max_runs": 1}, priority=priority)
+        for every in ("1h", "90m", "2h")
+        for priority in priorities
+    ]
+    assert await rules(connection) == 3
+    parents = {jobs[1], jobs[8]}
+    for parent in parents:
+        await make(still_node, depends_on=[Dependency(job_id(parent))])
+    await pass_time(still_node, clock, worker, timedelta(hours=3))
+    await pass_time(still_node, clock, worker, MONTH_AND_MORE)
+    await pass_time(still_node, clock, worker, timedelta(days=1))
+    assert {job for job in jobs if await is_known(still_node, job)} == parents
 
 
 @pytest.mark.parametrize("pause", [True, False])

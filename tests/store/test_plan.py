@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
@@ -127,6 +128,21 @@ async def test_lines_are_found_by_leaps(filled: Database) -> None:
     assert all("ROW(lane_id, priority) > ROW" in leap for leap in leaps)
     assert "Seq Scan" not in plan
     assert "->  Sort" not in plan
+
+
+async def test_lines_of_later_days_are_not_opened(filled: Database) -> None:
+    plan = await explain_run(filled, "dispatch", "waiting_lanes", "'1 s'")
+    opened = {way.table for way in scans(plan, "execution")}
+    tomorrow = f"execution_{datetime.now(UTC) + timedelta(days=1, minutes=1):%Y%m%d}"
+    assert opened
+    assert max(opened) < tomorrow
+
+
+async def test_jobs_of_schedules_that_ended_are_found_by_their_rules(filled: Database) -> None:
+    plan = await explain(filled, "ended_jobs_and_unused_rules", "lock_jobs_without_due_times")
+    ways = list(scans(plan, "rule", "job"))
+    assert [(way.table, way.index) for way in ways] == [("rule", "rule_ended"), ("job", "job_of_rule")]
+    assert ways[1].goes_by("rule_id")
 
 
 @pytest.mark.parametrize(("file", "name"), sorted(_OF_ONE_LANE))

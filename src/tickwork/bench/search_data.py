@@ -39,8 +39,8 @@ FROM (SELECT timing, catch_up FROM tickwork.rule ORDER BY id LIMIT 1) pattern,
     (SELECT date_trunc('minute', now()) + interval '2 hours' + n * interval '5 minutes' AS at
      FROM generate_series(1, $1::int) AS n) due
 """
-# The numbers of the arithmetic are primes, so that one property of a job says nothing about another. Jobs were cancelled
-# just now: the server deletes those that were cancelled before the history that it keeps.
+# The numbers of the arithmetic are primes, so that one property of a job says nothing about another. Jobs were
+# cancelled just now: the server deletes those that were cancelled before the history that it keeps.
 _JOBS = """
 INSERT INTO tickwork.job (id, rule_id, scheduled_for, active_from, created_at, updated_at, tenant_id, lane_id, timeout,
     status, overlap, priority, deferred, task, payload, name, key, tags, owner, description, definition)
