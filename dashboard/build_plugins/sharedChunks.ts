@@ -31,14 +31,14 @@ export function sharedChunks(modulesByName: Record<string, readonly string[]>): 
       apply: "build",
       buildEnd() {
         const ids = [...this.getModuleIds()];
-        const byFile = Map.groupBy(ids, (id) => basename(id));
         for (const { modules, reached } of parts) {
           const waiting = ids.filter((id) => modules.some((module) => id.endsWith(module)));
           for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
             if (reached.has(id) || INDEX.test(id)) continue;
             reached.add(id);
             const { code, importedIds = [] } = this.getModuleInfo(id) ?? {};
-            waiting.push(...importedIds, ...namesIn(code ?? "").flatMap((name) => byFile.get(name) ?? []));
+            const names = new Set(namesIn(code ?? ""));
+            waiting.push(...importedIds, ...ids.filter((other) => names.has(basename(other))));
           }
         }
       },
