@@ -11,6 +11,7 @@ LoopName: TypeAlias = Literal[
     "check jobs of new tasks",
     "cancel jobs of retired tasks",
     "delete purged jobs",
+    "delete purged tenants",
     # trigger
     "fire",
     "fire in parallel",

@@ -241,9 +241,9 @@ class Node:
     def _compose_define(self) -> None:
         define = PostgresJobStore(self._database, self._partitions.horizon)
         self._job_search = PostgresJobSearch(self._database)
-        access = NodeAccess(self._database, self._access)
-        self.keys, self.sessions, self.idempotency = access.keys, access.sessions, access.idempotency
-        access.add_loops(self._loops)
+        access = NodeAccess(self._database, self._access, self._loops)
+        self.keys, self.sessions, self.tenants = access.keys, access.sessions, access.tenants
+        self.idempotency = access.idempotency
         self.preview = Previews(self._read).preview
         self.job_health = JobHealth(PostgresJobHealthStore(self._database), self._read)
         publish, until_stopped = self._events.publish, self._wait_until_stopped

@@ -28,6 +28,9 @@ OF_ALL_TENANTS = {
     "/v1/cluster/resume",
     "/v1/cluster/resume-report",
     "/v1/outside-ping",
+    "/v1/tenants",
+    "/v1/tenants/{name}",
+    "/v1/tenants/{name}/purge",
 }
 CALLBACKS = {route.path: 401 for route in ROUTES if route.path.startswith("/v1/callbacks/")}
 OPEN_WITH_A_SECRET = {"/v1/session": 401, "/ping/{token}": 404, "/ping/{token}/{signal}": 404, **CALLBACKS}

@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from support.left_behind import left_of_job
 from support.node_steps import later, run_due
 from tickwork.loop_names import LoopName
 from tickwork.model.access import Author
@@ -29,23 +30,7 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 ANN = Author(1, "ann", is_session=False)
 BROKEN = Failure("ValueError", "secret of ann", "Traceback …")
 ONCE = RetryRequest(max_attempts=1)
-_COLUMNS = """
-SELECT DISTINCT table_name, column_name FROM information_schema.columns
-WHERE table_schema = 'tickwork' AND column_name IN ('job_id', 'child_id', 'parent_id')
-    AND table_name !~ '_[0-9]{6,}$' AND table_name NOT LIKE '%view'"""
 _LOOPS: tuple[LoopName, ...] = ("fire", "claim", "number events", "index jobs")
-_STAYS = {("purge", "job_id"), ("revocation", "job_id"), ("job_change", "job_id")}
-
-
-async def left_behind(connection: asyncpg.Connection, job: int = JOB) -> list[tuple[str, int]]:
-    """The tables that still name the job, with how many rows. Whoever adds a table is reminded of it here."""
-    left = [("job", await connection.fetchval("SELECT count(*) FROM tickwork.job WHERE id = $1", job))]
-    for table, column in await connection.fetch(_COLUMNS):
-        if (table, column) not in _STAYS:
-            kind = "AND kind <> 'job.purged'" if table in ("event", "new_event") else ""
-            count = f"SELECT count(*) FROM tickwork.{table} WHERE {column} = $1 {kind}"  # noqa: S608
-            left.append((f"{table}.{column}", await connection.fetchval(count, job)))
-    return [(name, count) for name, count in left if count]
 
 
 async def gone(node: Node) -> None:
@@ -83,13 +68,13 @@ async def test_nothing_of_it_is_left_but_that_it_was_purged(
 ) -> None:
     await busy_job(still_node, clock, worker, heartbeat_url="https://example.com/beat")
     assert {"execution.job_id", "log.job_id", "retry_payload.job_id", "job_version.job_id"} < {
-        name for name, _ in await left_behind(connection)
+        name for name, _ in await left_of_job(connection, JOB)
     }
     purge = await still_node.purges.purge(TENANT, JOB, author=ANN)
     assert (purge.status, purge.removed["executions"], purge.removed["dead_letters"]) == ("completed", 3, 2)
     assert purge.requested_by is not None
     assert purge.requested_by.name == "ann"
-    assert await left_behind(connection) == []
+    assert await left_of_job(connection, JOB) == []
     assert await connection.fetchval("SELECT count(*) FROM tickwork.error_group") == 0
     with pytest.raises(NotFound):
         await still_node.jobs.get(TENANT, JOB)
@@ -114,7 +99,7 @@ async def test_statistics_keep_their_counts_and_other_jobs_their_errors(
     await still_node.purges.purge(TENANT, JOB)
     assert await connection.fetchval(counts) == before
     assert await connection.fetchval("SELECT count(*) FROM tickwork.error_group") == 1
-    assert await left_behind(connection, OTHER) != []
+    assert await left_of_job(connection, OTHER) != []
 
 
 async def test_its_key_is_free_at_once(
@@ -157,7 +142,7 @@ async def test_what_runs_can_be_stopped_first_and_its_reports_leave_nothing(
     await worker.log(run, "too late")
     await worker.complete(run, b'"too late"')
     await gone(still_node)
-    assert await left_behind(connection) == []
+    assert await left_of_job(connection, JOB) == []
 
 
 async def test_is_refused_while_other_jobs_depend_on_it(still_node: Node, worker: ScriptedWorker) -> None:
@@ -227,7 +212,7 @@ async def test_no_job_becomes_a_child_after_the_purge_began(
     with pytest.raises(Invalid, match=f"{job_id(JOB)} was deleted meanwhile"):
         await request
     await gone(still_node)
-    assert await left_behind(connection) == []
+    assert await left_of_job(connection, JOB) == []
 
 
 async def test_another_node_goes_on_where_one_died(
@@ -252,7 +237,7 @@ async def test_another_node_goes_on_where_one_died(
         assert await nodes[(steps + 1) % 3].step("delete purged jobs")
         steps += 1
     assert steps > 5
-    assert await left_behind(connection) == []
+    assert await left_of_job(connection, JOB) == []
 
 
 class _Traffic:
@@ -312,7 +297,7 @@ async def test_is_exact_while_it_fires_runs_and_is_searched_on_two_nodes(
         await gone(node)
     for job in range(1, 5):
         assert (await nodes[0].purges.progress(TENANT, job)).status == "completed"
-        assert await left_behind(connection, job) == []
+        assert await left_of_job(connection, job) == []
     while await nodes[2].step("index jobs"):
         pass
     found = await nodes[2].jobs.list(TENANT, JobFilter(q="job"), 100, count="exact")
@@ -341,5 +326,5 @@ async def test_what_was_written_meanwhile_is_deleted_a_minute_later(
     await connection.execute(late)
     await later(clock, worker, 2 * MINUTE)
     await gone(still_node)
-    assert await left_behind(connection) == []
+    assert await left_of_job(connection, JOB) == []
     assert not await still_node.step("delete purged jobs")

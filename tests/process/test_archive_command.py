@@ -54,7 +54,9 @@ def test_shows_verifies_queries_and_restores(archive: Path, database_url: str) -
     assert "3 executions are shown until" in kept.stderr
 
 
-def test_says_what_is_wrong_and_what_would_be_right(archive: Path) -> None:
+def test_says_what_is_wrong_and_what_would_be_right(archive: Path, tmp_path: Path) -> None:
+    elsewhere = run(tmp_path / "elsewhere", "verify")
+    assert (elsewhere.exit_code, "is it the archive_url of the servers?" in elsewhere.stderr) == (3, True)
     assert "give --archive-url" in CliRunner().invoke(main, ["archive", "list"]).stderr
     assert "say which executions" in run(archive, "restore").stderr
     assert "is no duration" in run(archive, "restore", "--job", "j2", "--keep", "long").stderr

@@ -23,7 +23,7 @@ PASSING = {
     "job_segment", "job_term", "job_unended", "migration_progress", "moved_job", "new_event", "node", "past_rule",
     "pulse", "pulse_wanted", "purge", "restored_execution", "retention_mark", "revocation", "sealed_attempt",
     "sealed_checkpoint", "sealed_execution", "sealed_log", "statistic_recount", "statistic_recounted",
-    "statistic_remerge", "statistic_writer", "watched_queue",
+    "statistic_remerge", "statistic_writer", "tenant_purge", "watched_queue",
 }  # fmt: skip
 # Once the queue, the task and the breaker let them go, an hour later, on a new worker with the label zone=b.
 GOES_ON = {

@@ -120,9 +120,13 @@ class ApiKeys:
 
     async def revoke(self, caller: Caller, key: int) -> KeyView:
         view = await self._store.revoke_key(_visible_tenant(caller), key)
-        self._cached.clear()
+        self.forget_valid()
         _log.info("key revoked", **_about(view), by=key_id(caller.key_id))
         return view
+
+    def forget_valid(self) -> None:
+        """Look up all keys again."""
+        self._cached.clear()
 
     async def signing_secret(self, caller: Caller) -> str:
         return await self._store.signing_secret(caller.tenant_id)

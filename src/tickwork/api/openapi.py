@@ -55,6 +55,7 @@ _TAGS = {
     "callbacks": "Reports of the targets of HTTP jobs that finish later.",
     "tasks": "The code that can be run.",
     "keys": "API keys: who may call, and with which scopes.",
+    "tenants": "The owners of jobs, keys and history.",
     "session": "Signing in with a browser, and who you are.",
     "pings": "Things that run elsewhere and report here, expected by a schedule.",
     "cluster": "The nodes and their database.",

@@ -35,6 +35,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "preview": "Show what a schedule means and when it is due.",
     "outbox": "Manage the outbox in your own database.",
     "key": "Create, list and revoke API keys.",
+    "tenant": "List tenants, and delete one with everything that it has.",
     "login": "Print a link that signs a browser in once.",
     "logout": "Sign out all browsers that signed in with your key.",
     "cluster": "Pause and resume the whole cluster, and see what it would run.",

@@ -18,7 +18,7 @@ from tickwork.log_setup import configure_logs
 from tickwork.model.archive import ArchiveDamaged, Manifest
 from tickwork.model.errors import Invalid, NotFound, TickworkError
 from tickwork.model.public_ids import parse_job_id
-from tickwork.model.quantities import format_duration, format_size, parse_duration
+from tickwork.model.quantities import format_duration, parse_duration
 from tickwork.store.embedded.server import reached
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _COLUMNS: Columns[dict[str, Any]] = {
     "executions": lambda found: found["executions"],
     "attempts": lambda found: found["attempts"],
     "log lines": lambda found: found["logs"],
-    "size": lambda found: format_size(found["bytes"]),
+    "size": lambda found: f"{found['bytes'] / 1e6:,.2f} MB",
 }
 
 
@@ -67,7 +67,7 @@ def list_(archive_url: str | None, output: str) -> None:
 def verify(archive_url: str | None, day: datetime | None) -> None:
     """Read every file of the archive, or of one DAY, and compare rows and checksums with its manifest.
 
-    Exits with 1 and names what is damaged or missing.
+    Exits with 1 and names what is damaged or missing, and with 3 if nothing is archived there.
     """
     from tickwork.record.archive.part_files import verify_files
 
@@ -80,9 +80,11 @@ def verify(archive_url: str | None, day: datetime | None) -> None:
             except (ArchiveDamaged, OSError) as error:
                 damaged += 1
                 say(f"damaged: {error}")
+    if not checked:
+        raise NotFound("archived day", "there: is it the archive_url of the servers?")
     if damaged:
         raise TickworkError(f"{damaged} of {len(checked)} parts are damaged: restore their files from a copy")
-    say(f"{len(checked)} parts are as they were written")
+    say(f"{len(checked)} {'part is as it was' if len(checked) == 1 else 'parts are as they were'} written")
 
 
 @command.command()
@@ -153,7 +155,8 @@ def restore(
             return
         with readable_postgres_errors(), _database(database_url) as url:
             count = asyncio.run(_keep(url, batches, period))
-    say(f"{count} executions are shown until {datetime.now(UTC) + period:%Y-%m-%d %H:%M} UTC")
+    what = "execution is" if count == 1 else "executions are"
+    say(f"{count:,} {what} shown until {datetime.now(UTC) + period:%Y-%m-%d %H:%M} UTC")
     if not count:
         raise NotFound("archived execution", "of that day and job")
 

@@ -136,9 +136,11 @@ def _history_archive(archive: ArchiveView) -> Finding:
     if archive.problem:
         fix = "correct archive_url or its store: days that are not archived are kept, and take space"
         return Finding("fail", "history archive", f"it cannot be written: {archive.problem}", fix)
+    waiting = f"{archive.waiting_days} days wait for it" if archive.waiting_days else ""
     if archive.until is None:
-        return Finding("ok", "history archive", "no day was old enough yet")
-    return Finding("ok", "history archive", f"has all before {archive.until:%Y-%m-%d}")
+        return Finding("ok", "history archive", waiting or "no day was old enough yet")
+    found = f"has all before {archive.until:%Y-%m-%d}"
+    return Finding("ok", "history archive", f"{found}; {waiting}" if waiting else found)
 
 
 def _disk(free: int, size: int) -> Finding:

@@ -1,4 +1,4 @@
-"""Builds the requests about API keys, sessions and the signing secret, as plain values."""
+"""Builds the requests about API keys, tenants, sessions and the signing secret, as plain values."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,6 +15,7 @@ from tickwork.model.access import (
     SignInLink,
 )
 from tickwork.model.field_types import Page
+from tickwork.model.tenant import TenantContents, TenantPurgeView, TenantView
 
 
 def create_key(
@@ -36,6 +37,27 @@ def list_keys() -> Call[Page[KeyView]]:
 def revoke_key(key_id: str) -> Call[KeyView]:
     """Revoke an API key."""
     return Call(method="DELETE", path=("keys", key_id), answer=KeyView)
+
+
+def list_tenants() -> Call[Page[TenantView]]:
+    """All tenants. Needs an admin key of the tenant default, as do the other requests about tenants."""
+    return get("tenants", answer=Page[TenantView])
+
+
+def get_tenant(name: str) -> Call[TenantContents]:
+    """What a tenant has, and would lose if it were deleted."""
+    return get("tenants", name, answer=TenantContents)
+
+
+def purge_tenant(name: str, *, confirm: str) -> Call[TenantPurgeView]:
+    """Delete a tenant and everything that it has, for good. `confirm`: its name once more. If that takes longer, it
+    goes on after the answer."""
+    return Call(method="DELETE", path=("tenants", name), answer=TenantPurgeView, query={"confirm": confirm})
+
+
+def get_tenant_purge(name: str) -> Call[TenantPurgeView]:
+    """How far the deletion of a tenant has come."""
+    return get("tenants", name, "purge", answer=TenantPurgeView)
 
 
 def get_me() -> Call[Identity]:

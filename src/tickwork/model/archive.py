@@ -1,6 +1,7 @@
 """The archive: days of finished history as files, each day with a manifest that says what they must be."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -64,6 +65,16 @@ class ArchivePart(NamedTuple):
     @property
     def name(self) -> str:
         return part_name(self.label, self.number)
+
+
+class Purged(NamedTuple):
+    """Jobs and tenants that the archive may still have something of."""
+
+    jobs: Sequence[int]
+    tenants: Sequence[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.jobs or self.tenants)
 
 
 class ArchiveView(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ import asyncpg
 import msgspec
 import structlog
 
-from tickwork.model.archive import ArchivePart, ArchiveView, Manifest
+from tickwork.model.archive import ArchivePart, ArchiveView, Manifest, Purged
 from tickwork.model.errors import Unavailable
 from tickwork.store.partitions_and_retention import BRIEFLY, TABLES, Partitions, bounds
 from tickwork.store.pool import Connection, Database
@@ -104,12 +104,15 @@ class PostgresArchiveStore:
                 await connection.execute(f"DROP TABLE IF EXISTS tickwork.{_sealed(table, part.label)}")
             await connection.execute(self._sql["note_dropped"], part.label, part.number)
 
-    async def jobs_to_purge(self, limit: int) -> list[int]:
-        return [row["job_id"] for row in await self._database.fetch(self._sql["jobs_to_purge"], limit)]
+    async def purged(self, limit: int) -> Purged:
+        jobs = await self._database.fetch(self._sql["purged_jobs"], limit)
+        tenants = await self._database.fetch(self._sql["purged_tenants"], limit)
+        return Purged([row["job_id"] for row in jobs], [row["tenant_id"] for row in tenants])
 
-    async def note_purged(self, removed: Mapping[int, int]) -> None:
+    async def note_purged(self, jobs: Mapping[int, int], tenants: Mapping[int, int]) -> None:
         async with self._on_duty() as connection:
-            await connection.execute(self._sql["note_purged"], list(removed), list(removed.values()))
+            await connection.execute(self._sql["note_purged_jobs"], list(jobs), list(jobs.values()))
+            await connection.execute(self._sql["note_purged_tenants"], list(tenants), list(tenants.values()))
 
     async def note_problem(self, problem: str | None) -> None:
         await self._database.execute(self._sql["note_problem"], self._node_id, problem)

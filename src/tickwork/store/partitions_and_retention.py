@@ -76,6 +76,7 @@ class Partitions:
             await connection.execute(self._sql["forget_workers"], told_of)
             await connection.execute(self._sql["forget_job_versions"], told_of)
             await connection.execute(self._sql["forget_purges"], self._history, self._are_archived)
+            await connection.execute(self._sql["forget_tenant_purges"], self._history, self._are_archived)
             await connection.execute(self._sql["forget_restored"])
         return False if self._are_archived else await self._drop_old()
 

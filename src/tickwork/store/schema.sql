@@ -2224,6 +2224,18 @@ ALTER TABLE tickwork.tenant ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE tickwork.tenant_purge (
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    requested_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    requested_by jsonb,
+    removed jsonb DEFAULT '{}'::jsonb NOT NULL,
+    ended_at timestamp with time zone,
+    swept boolean DEFAULT false NOT NULL,
+    left_archive_at timestamp with time zone,
+    CONSTRAINT tenant_purge_tenant_id_check CHECK ((tenant_id > 0))
+);
+
 CREATE TABLE tickwork.unchecked_job (
     job_id bigint NOT NULL,
     tenant_id integer NOT NULL,
@@ -2551,6 +2563,9 @@ ALTER TABLE ONLY tickwork.tenant
 
 ALTER TABLE ONLY tickwork.tenant
     ADD CONSTRAINT tenant_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.tenant_purge
+    ADD CONSTRAINT tenant_purge_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY tickwork.unchecked_job
     ADD CONSTRAINT unchecked_job_pkey PRIMARY KEY (job_id);

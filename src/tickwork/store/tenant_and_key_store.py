@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import asyncpg
+import msgspec
 
 from tickwork.model.access import DEFAULT_TENANT, Caller, KeyView, Scope
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.public_ids import key_id
+from tickwork.model.tenant import MOST_COUNTED, TenantContents, TenantView
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 
@@ -25,7 +27,28 @@ class PostgresAccessStore:
             await connection.execute(self._sql["ensure_tenant"], name, signing_secret)
             row = await connection.fetchrow(self._sql["find_tenant"], name)
         assert row is not None  # noqa: S101 (it was created if it did not exist)
+        if row["is_being_purged"]:
+            raise Conflict(f"the tenant {name} is being deleted: its name is free when that has ended")
         return int(row["id"])
+
+    async def tenants(self, name: str | None = None) -> list[TenantView]:
+        return [
+            msgspec.convert(dict(row), TenantView)
+            for row in await self._database.fetch(self._sql["tenants"], name)
+        ]
+
+    async def contents(self, name: str) -> TenantContents:
+        rows = await self._database.fetch(self._sql["contents_of_tenant"], name, MOST_COUNTED + 1)
+        if not rows:
+            raise NotFound("tenant", name)
+        counts = dict(rows[0])
+        is_in_archive: bool = counts.pop("is_in_archive")
+        return TenantContents(
+            name=name,
+            counts={what: min(count, MOST_COUNTED) for what, count in counts.items()},
+            at_least=[what for what, count in counts.items() if count > MOST_COUNTED],
+            is_in_archive=is_in_archive,
+        )
 
     async def signing_secret(self, tenant_id: int) -> str:
         (row,) = await self._database.fetch(self._sql["signing_secret"], tenant_id)

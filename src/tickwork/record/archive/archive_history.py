@@ -19,7 +19,7 @@ from tickwork.loop import Loops
 from tickwork.model.archive import ArchiveDamaged, ArchivePart, ArchiveView, Manifest
 from tickwork.record.archive.location import Location, failures
 from tickwork.record.archive.part_files import PartWriter, verify_files
-from tickwork.record.archive.remove_purged_jobs import PurgedJobs
+from tickwork.record.archive.remove_purged import PurgedFromArchive
 from tickwork.store.port.archive import (
     SYSTEM_END,
     ArchivePage,
@@ -43,7 +43,7 @@ class Archiver:
         self._store = store
         self._rows = rows
         self._location = location
-        self._purged = PurgedJobs(store, location)
+        self._purged = PurgedFromArchive(store, location)
         self._state: ArchiveView | None = None
 
     def add_loops(self, loops: Loops) -> None:

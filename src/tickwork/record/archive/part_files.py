@@ -1,14 +1,23 @@
 """Writes the files of a part, a bounded number of rows at a time, and reads them back."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 from pyarrow import compute, parquet
 
-from tickwork.model.archive import ARCHIVE_TABLES, ArchiveDamaged, ArchiveFile, ArchiveTable, Manifest
+from tickwork.model.archive import (
+    ARCHIVE_TABLES,
+    ArchiveDamaged,
+    ArchiveFile,
+    ArchiveTable,
+    Manifest,
+    Purged,
+)
+from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.record.archive.location import HashingFile, Location
 from tickwork.store.port.archive import ArchiveRow
 
@@ -44,6 +53,13 @@ SCHEMAS: dict[ArchiveTable, pa.Schema] = {
         ("step", _TEXT), ("value", _TEXT),
     ]),
 }  # fmt: skip
+
+
+class Owner(NamedTuple):
+    """Of a row."""
+
+    tenant: int
+    job: int
 
 
 class _TableFile:
@@ -156,30 +172,41 @@ def read_tables(
                 yield file.table, pa.Table.from_batches([batch])
 
 
-def count_rows_of(location: Location, manifest: Manifest, jobs: set[str]) -> dict[str, int]:
-    """How many executions of these jobs a part has; without those of which it has none."""
-    wanted, found = pa.array(sorted(jobs), _TEXT), dict[str, int]()
+def owners_of_rows(location: Location, manifest: Manifest, unwanted: Purged) -> Counter[Owner]:
+    """The owners of executions that a part has of these jobs and tenants, with how many."""
+    chosen, found = _Chosen(unwanted), Counter[Owner]()
     executions = [file for file in manifest.files if file.table == "executions"]
-    for _, table in read_tables(location, _only(manifest, executions), ["job_id"]):
-        for job in table.filter(_is_in(table, wanted))["job_id"].to_pylist():
-            found[job] = found.get(job, 0) + 1
+    for _, table in read_tables(location, _only(manifest, executions), ["tenant_id", "job_id"]):
+        rows = table.filter(chosen.among(table))
+        owners = zip(rows["tenant_id"].to_pylist(), rows["job_id"].to_pylist(), strict=True)
+        found.update(Owner(tenant, parse_job_id(job)) for tenant, job in owners)
     return found
 
 
-def copy_without(location: Location, manifest: Manifest, jobs: set[str], generation: int) -> Manifest:
-    """Write a part again without these jobs."""
-    unwanted = pa.array(sorted(jobs), _TEXT)
+def copy_without(location: Location, manifest: Manifest, unwanted: Purged, generation: int) -> Manifest:
+    """Write a part again without these jobs and tenants."""
+    chosen = _Chosen(unwanted)
     with PartWriter(location, manifest.part, generation) as writer:
         for table, rows in read_tables(location, manifest):
-            kept = rows.filter(compute.invert(_is_in(rows, unwanted)))
+            kept = rows.filter(compute.invert(chosen.among(rows)))
             if kept.num_rows:
                 writer.add(table, kept)
         files = writer.finish()
     return _generation(manifest, generation, files)
 
 
-def _is_in(rows: pa.Table, jobs: pa.Array) -> pa.ChunkedArray:
-    return compute.is_in(rows["job_id"], value_set=jobs)
+class _Chosen:
+    """Tells which rows belong to some jobs or tenants."""
+
+    def __init__(self, owners: Purged) -> None:
+        self._jobs = pa.array(sorted(map(job_id, owners.jobs)), _TEXT)
+        self._tenants = pa.array(sorted(owners.tenants), _NUMBER)
+
+    def among(self, rows: pa.Table) -> pa.ChunkedArray:
+        return compute.or_(
+            compute.is_in(rows["job_id"], value_set=self._jobs),
+            compute.is_in(rows["tenant_id"], value_set=self._tenants),
+        )
 
 
 def _generation(manifest: Manifest, generation: int, files: list[ArchiveFile]) -> Manifest:

@@ -2122,6 +2122,19 @@ CREATE INDEX purge_under_way ON tickwork.purge (requested_at) WHERE NOT swept;
 CREATE INDEX purge_age ON tickwork.purge (ended_at);
 CREATE INDEX purge_in_archive ON tickwork.purge (requested_at) WHERE left_archive_at IS NULL;
 
+-- Tenants that are deleted with everything that they have, likewise. The row outlives the tenant, whose name may be
+-- given to another one.
+CREATE TABLE tickwork.tenant_purge (
+    tenant_id integer PRIMARY KEY CHECK (tenant_id > 0),
+    name text NOT NULL,
+    requested_at timestamptz NOT NULL DEFAULT tickwork.clock(),
+    requested_by jsonb,
+    removed jsonb NOT NULL DEFAULT '{}',
+    ended_at timestamptz,
+    swept boolean NOT NULL DEFAULT false,
+    left_archive_at timestamptz
+);
+
 
 -- Archive
 

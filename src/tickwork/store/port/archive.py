@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from tickwork.model.archive import ArchivePart, ArchiveTable, ArchiveView, Manifest
+from tickwork.model.archive import ArchivePart, ArchiveTable, ArchiveView, Manifest, Purged
 from tickwork.model.attempt_log import LogEntry
 from tickwork.model.execution import AttemptView, ExecutionKey, ExecutionView
 from tickwork.model.past_attempt_input import ExecutionInput
@@ -66,11 +66,11 @@ class ArchiveStore(Protocol):
     async def parts(self) -> list[ArchivePart]:
         """Those that were dropped, oldest first."""
 
-    async def jobs_to_purge(self, limit: int) -> list[int]:
-        """Purged jobs that the archive may still have something of."""
+    async def purged(self, limit: int) -> Purged:
+        """Some of those that the archive may still have something of."""
 
-    async def note_purged(self, removed: Mapping[int, int]) -> None:
-        """That the archive has nothing of these jobs any more, and how many executions of each it had."""
+    async def note_purged(self, jobs: Mapping[int, int], tenants: Mapping[int, int]) -> None:
+        """That the archive has nothing of these any more, and how many executions of each it had."""
 
     async def note_problem(self, problem: str | None) -> None: ...
 

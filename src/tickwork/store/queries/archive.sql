@@ -41,17 +41,29 @@ WHERE label = $1 AND number = $2 AND generation = $3;
 -- Notes that a part is in the archive only.
 UPDATE tickwork.archive_part SET state = 'dropped' WHERE label = $1 AND number = $2 AND state = 'archived';
 
--- name: jobs_to_purge
+-- name: purged_jobs
 -- Purged jobs that the archive may still have something of. All else about them is deleted, so no later part has them.
 SELECT job_id FROM tickwork.purge WHERE left_archive_at IS NULL AND swept ORDER BY requested_at LIMIT $1;
 
--- name: note_purged
+-- name: purged_tenants
+-- Purged tenants that the archive may still have something of, likewise.
+SELECT tenant_id FROM tickwork.tenant_purge WHERE left_archive_at IS NULL AND swept ORDER BY requested_at LIMIT $1;
+
+-- name: note_purged_jobs
 -- Notes that the archive has nothing of these jobs any more, and how many executions of each it had.
 UPDATE tickwork.purge p
 SET left_archive_at = tickwork.clock(),
     removed = p.removed || jsonb_build_object('archived_executions', wanted.removed)
 FROM unnest($1::bigint[], $2::bigint[]) AS wanted (job_id, removed)
 WHERE p.job_id = wanted.job_id;
+
+-- name: note_purged_tenants
+-- The same of tenants.
+UPDATE tickwork.tenant_purge p
+SET left_archive_at = tickwork.clock(),
+    removed = p.removed || jsonb_build_object('archived_executions', wanted.removed)
+FROM unnest($1::int[], $2::bigint[]) AS wanted (tenant_id, removed)
+WHERE p.tenant_id = wanted.tenant_id;
 
 -- name: note_problem
 -- Notes why the next day cannot be archived, or that it can.

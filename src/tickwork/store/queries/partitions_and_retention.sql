@@ -89,6 +89,11 @@ WHERE v.until < tickwork.clock() - $1::interval AND NOT EXISTS (
 DELETE FROM tickwork.purge
 WHERE ended_at < tickwork.clock() - $1::interval AND swept AND (left_archive_at IS NOT NULL OR NOT $2::bool);
 
+-- name: forget_tenant_purges
+-- Deletes that tenants were purged long ago, likewise.
+DELETE FROM tickwork.tenant_purge
+WHERE ended_at < tickwork.clock() - $1::interval AND swept AND (left_archive_at IS NOT NULL OR NOT $2::bool);
+
 -- name: forget_restored
 -- Deletes what was brought back from the archive for some time.
 DELETE FROM tickwork.restored_execution WHERE until < tickwork.clock();

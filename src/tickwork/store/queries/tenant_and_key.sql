@@ -5,8 +5,35 @@
 INSERT INTO tickwork.tenant (name, signing_secret) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 
 -- name: find_tenant
--- A tenant by name.
-SELECT id, name FROM tickwork.tenant WHERE name = $1;
+-- A tenant by name, and whether it is being deleted.
+SELECT t.id, t.name, p.tenant_id IS NOT NULL AS is_being_purged
+FROM tickwork.tenant t LEFT JOIN tickwork.tenant_purge p ON p.tenant_id = t.id
+WHERE t.name = $1;
+
+-- name: tenants
+-- All tenants but the system's own, with their valid keys, and whether they are being deleted.
+SELECT t.name, t.created_at, p.tenant_id IS NOT NULL AS is_being_purged,
+    (SELECT count(*) FROM tickwork.api_key k
+        WHERE k.tenant_id = t.id AND k.revoked_at IS NULL
+            AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock())) AS keys
+FROM tickwork.tenant t LEFT JOIN tickwork.tenant_purge p ON p.tenant_id = t.id
+WHERE t.id <> 0 AND ($1::text IS NULL OR t.name = $1)
+ORDER BY t.name;
+
+-- name: contents_of_tenant
+-- What a tenant has, each counted up to a limit ($2).
+SELECT (SELECT count(*) FROM (SELECT FROM tickwork.job WHERE tenant_id = t.id LIMIT $2) x) AS jobs,
+    (SELECT count(*) FROM (SELECT FROM tickwork.execution WHERE tenant_id = t.id LIMIT $2) x) AS executions,
+    (SELECT count(*) FROM (SELECT FROM tickwork.dead_letter WHERE tenant_id = t.id LIMIT $2) x) AS dead_letters,
+    (SELECT count(*) FROM (SELECT FROM tickwork.event WHERE tenant_id = t.id LIMIT $2) x) AS events,
+    (SELECT count(*) FROM (SELECT FROM tickwork.notification WHERE tenant_id = t.id LIMIT $2) x) AS notifications,
+    (SELECT count(*) FROM (SELECT FROM tickwork.channel WHERE tenant_id = t.id LIMIT $2) x) AS channels,
+    (SELECT count(*) FROM (SELECT FROM tickwork.ping WHERE tenant_id = t.id LIMIT $2) x) AS pings,
+    (SELECT count(*) FROM (SELECT FROM tickwork.task WHERE tenant_id = t.id LIMIT $2) x) AS tasks,
+    (SELECT count(*) FROM (
+        SELECT FROM tickwork.worker WHERE tenant_id = t.id AND ended_at IS NULL LIMIT $2) x) AS workers,
+    EXISTS (SELECT FROM tickwork.archive_part) AS is_in_archive
+FROM tickwork.tenant t WHERE t.name = $1;
 
 -- name: signing_secret
 -- The secret that signs a tenant's HTTP calls.
