@@ -10,8 +10,8 @@ from tickwork.model.archive import ArchiveView
 from tickwork.model.errors import Invalid
 from tickwork.node_database import OpenDatabase
 from tickwork.store.archive_store import PostgresArchiveStore
-from tickwork.store.restored_execution_store import PostgresRestoredStore
-from tickwork.store.sealed_rows import PostgresSealedRows
+from tickwork.store.restored_from_archive_store import PostgresRestoredStore
+from tickwork.store.rows_to_archive import PostgresSealedRows
 
 if TYPE_CHECKING:
     from tickwork.record.archive.archive_history import Archiver
@@ -36,7 +36,7 @@ class NodeArchive:
 def _archiver(url: str, opened: OpenDatabase) -> "Archiver":
     try:
         from tickwork.record.archive.archive_history import Archiver  # noqa: PLC0415 (needs the extra)
-        from tickwork.record.archive.location import open_location  # noqa: PLC0415 (likewise)
+        from tickwork.record.archive.archive_storage import open_location  # noqa: PLC0415 (likewise)
     except ImportError as error:
         raise Invalid.field(
             "archive_url", f"needs {error.name}, which is not installed", "pip install 'tickwork[archive]'"

@@ -12,7 +12,7 @@ from support.archived_history import write_history
 from support.killed_archiver import HISTORY_DAYS, Archivers
 from support.left_behind import left_of_job, left_of_tenant
 from tickwork.model.public_ids import execution_id, parse_job_id
-from tickwork.record.archive.location import FolderLocation
+from tickwork.record.archive.archive_storage import FolderLocation
 from tickwork.record.archive.part_files import verify_files
 from tickwork.record.archive.read_archive import manifests, query
 from tickwork.store.partitions_and_retention import Partitions

@@ -14,7 +14,7 @@ from support.archived_history import write_history
 from tickwork.config import Settings
 from tickwork.model.archive import ArchiveDamaged
 from tickwork.node import Node
-from tickwork.record.archive.location import open_location
+from tickwork.record.archive.archive_storage import open_location
 from tickwork.record.archive.part_files import verify_files
 from tickwork.record.archive.read_archive import executions, manifests, query
 from tickwork.testing import SettableClock

@@ -12,12 +12,12 @@ import pytest
 from support.archived_history import write_history
 from tickwork.model.archive import ArchivePart
 from tickwork.record.archive.archive_history import Archiver
-from tickwork.record.archive.location import FolderLocation
+from tickwork.record.archive.archive_storage import FolderLocation
 from tickwork.record.archive.part_files import read_tables, verify_files
 from tickwork.store.archive_store import PostgresArchiveStore
 from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
-from tickwork.store.sealed_rows import PostgresSealedRows
+from tickwork.store.rows_to_archive import PostgresSealedRows
 from tickwork.testing import SettableClock
 
 _BEGIN = datetime(2026, 1, 10, 6, tzinfo=UTC)

@@ -14,11 +14,11 @@ from tickwork.model.archive import ArchiveDamaged
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionFilter
 from tickwork.node import Node
-from tickwork.record.archive.location import FolderLocation
+from tickwork.record.archive.archive_storage import FolderLocation
 from tickwork.record.archive.part_files import read_tables, verify_files
 from tickwork.record.archive.read_archive import executions, manifests, query
 from tickwork.store.partitions_and_retention import Partitions
-from tickwork.store.restored_execution_store import PostgresRestoredStore
+from tickwork.store.restored_from_archive_store import PostgresRestoredStore
 from tickwork.testing import SettableClock
 
 _BEGIN = datetime(2026, 1, 10, 6, tzinfo=UTC)

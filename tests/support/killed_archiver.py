@@ -22,7 +22,7 @@ from support.dying_connection import let_die, name_of
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.node import Node
-from tickwork.record.archive import location as archive_location
+from tickwork.record.archive import archive_storage as archive_location
 from tickwork.testing import SettableClock
 
 HISTORY_DAYS = 3

@@ -24,7 +24,7 @@ from tickwork.store.embedded.server import reached
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tickwork.record.archive.location import Location
+    from tickwork.record.archive.archive_storage import Location
     from tickwork.store.port.archive import RestoredExecution
 
 _LONGEST = timedelta(days=366)
@@ -163,7 +163,7 @@ def restore(
 
 async def _keep(url: str, batches: "Iterator[list[RestoredExecution]]", period: timedelta) -> int:
     from tickwork.store.pool import Database
-    from tickwork.store.restored_execution_store import PostgresRestoredStore
+    from tickwork.store.restored_from_archive_store import PostgresRestoredStore
 
     database = Database(url, size=1)
     await database.open()
@@ -203,7 +203,7 @@ def _open(settings: Settings) -> "Location":
         raise Invalid.field("archive_url", "is not set", "give --archive-url or set TICKWORK_ARCHIVE_URL")
     try:
         from tickwork.record.archive import read_archive  # noqa: F401 (whether the extra is there)
-        from tickwork.record.archive.location import open_location
+        from tickwork.record.archive.archive_storage import open_location
     except ImportError as error:
         raise Invalid.field(
             "archive_url", f"needs {error.name}, which is not installed", "pip install 'tickwork[archive]'"

@@ -17,7 +17,7 @@ from prometheus_client import Gauge
 
 from tickwork.loop import Loops
 from tickwork.model.archive import ArchiveDamaged, ArchivePart, ArchiveView, Manifest
-from tickwork.record.archive.location import Location, failures
+from tickwork.record.archive.archive_storage import Location, failures
 from tickwork.record.archive.part_files import PartWriter, verify_files
 from tickwork.record.archive.remove_purged import PurgedFromArchive
 from tickwork.store.port.archive import (

@@ -18,7 +18,7 @@ from tickwork.model.archive import (
     Purged,
 )
 from tickwork.model.public_ids import job_id, parse_job_id
-from tickwork.record.archive.location import HashingFile, Location
+from tickwork.record.archive.archive_storage import HashingFile, Location
 from tickwork.store.port.archive import ArchiveRow
 
 _GROUP_ROWS = 50_000

@@ -24,7 +24,7 @@ from tickwork.model.execution import (
 from tickwork.model.past_attempt_input import ExecutionInput
 from tickwork.model.process_limits import UsageView
 from tickwork.model.public_ids import parse_job_id
-from tickwork.record.archive.location import Location
+from tickwork.record.archive.archive_storage import Location
 from tickwork.record.archive.part_files import SCHEMAS
 from tickwork.store.port.archive import ArchiveRow, RestoredExecution
 

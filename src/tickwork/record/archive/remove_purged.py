@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 
 from tickwork.model.archive import ArchivePart, Purged
-from tickwork.record.archive.location import Location
+from tickwork.record.archive.archive_storage import Location
 from tickwork.record.archive.part_files import Owner, copy_without, owners_of_rows, verify_files
 from tickwork.store.port.archive import ArchiveStore
 

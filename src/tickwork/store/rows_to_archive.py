@@ -27,7 +27,7 @@ _NO_TAILS: Mapping[int, Sequence[str]] = {}
 class PostgresSealedRows:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("sealed_rows")
+        self._sql = queries("rows_to_archive")
 
     async def executions(self, after: Place) -> ArchivePage:
         rows = await self._database.fetch(self._sql["sealed_executions"], *after, _EXECUTIONS)

@@ -16,7 +16,7 @@ from tickwork.store.query_files import queries, rows_written
 class PostgresRestoredStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("restored_execution")
+        self._sql = queries("restored_from_archive")
 
     async def find(self, key: ExecutionKey) -> RestoredExecution | None:
         row = await self._database.fetchrow(self._sql["find_restored"], *key)
