@@ -35,7 +35,10 @@ class CommittingConnection(_Connection):
 @contextmanager
 def cut_off_if_unanswered(connection: "_Acquired") -> Iterator[None]:
     """For a statement that commits."""
-    raw = connection._con  # type: ignore[attr-defined]  # noqa: SLF001 (no other way)
+    raw = getattr(connection, "_con", None)  # there is no other way to it
+    if not isinstance(raw, CommittingConnection):
+        yield
+        return
     raw.commits = True
     try:
         yield
