@@ -25,7 +25,7 @@ from tickwork.model.archive import Manifest
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
-from tickwork.record.archive.location import FolderLocation
+from tickwork.record.archive.archive_storage import FolderLocation
 from tickwork.record.archive.part_files import verify_files
 from tickwork.record.archive.read_archive import manifests, query
 from tickwork.store.embedded.server import EmbeddedPostgres

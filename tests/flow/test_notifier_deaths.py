@@ -109,6 +109,9 @@ async def statements_of_one_way(installation: Installation) -> list[str]:
     return alive.statements
 
 
+@pytest.mark.timeout(
+    900
+)  # a hundred deaths take a minute and a half on a slow machine that does nothing else
 async def test_each_fact_is_told_once_after_whichever_statement_the_node_dies(
     installation: Installation, connection: asyncpg.Connection
 ) -> None:
