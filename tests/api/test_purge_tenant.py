@@ -19,7 +19,8 @@ from tickwork.testing import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 _QUERIES = [
-    files("tickwork.store") / "queries" / f"{name}.sql" for name in ("purge_tenant", "delete_executions")
+    files("tickwork.store") / "queries" / f"{name}.sql"
+    for name in ("purge_tenant", "delete_given_executions")
 ]
 _TABLES = """
 SELECT DISTINCT table_name FROM information_schema.columns

@@ -63,6 +63,10 @@ _LONGER = _OF_ONE_LANE | {
     ("partitions_and_retention", "is_settled"),  # a day that is about to be dropped
     ("statistics", "count_slice"),  # a slice
     ("statistics", "executions_with_tag"),  # a slice
+    ("purge_tenant", "executions_of_tenant"),  # a batch of all that a tenant has
+    ("purge_tenant", "purge_attempts_of_tenant"),  # likewise
+    ("purge_tenant", "purge_logs_of_tenant"),  # likewise
+    ("tenant_and_key", "contents_of_tenant"),  # as many as are counted
     ("timeline", "recent_of_range"),  # a slice
     ("timeline", "bars_of_tasks"),  # a slice
 }

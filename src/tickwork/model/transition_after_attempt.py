@@ -41,6 +41,7 @@ a statement of its own, which changes only executions in the status that it expe
     pending, running → cancelled             find_overlap_blockers.cancel_blockers
     pending, running → cancelled             fan_out.cancel_elements
     running → cancelled                      add_move_and_stop_unstarted_executions.stop_running
+    running → cancelled                      purge_tenant.stop_running_of_tenant
     pending, running → skipped, cancelled    add_move_and_stop_unstarted_executions.stop_ahead
     skipped → pending, skipped               trigger.insert_executions_carefully
     skipped → pending                        make_round()

@@ -75,6 +75,7 @@ STATEMENTS = {
     "add_move_and_stop_unstarted_executions.stop_ahead": [
         Writes("pending running", "skipped cancelled", UNENDED)
     ],
+    "purge_tenant.stop_running_of_tenant": [Writes("running", "cancelled", "e.status = 'running'")],
     "add_move_and_stop_unstarted_executions.cancel_waiting": [
         Writes("pending", "cancelled", "isfinite(e.ready_at) IS NOT NULL")
     ],
