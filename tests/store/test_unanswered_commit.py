@@ -1,7 +1,7 @@
 """A COMMIT that waits for a synchronous standby is given up by Tickwork: nobody may see it before a standby has it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import asyncpg
@@ -76,9 +76,8 @@ async def _alone(database: Database) -> None:
 
 @pytest.mark.parametrize("store", [_in_transaction, _alone])
 async def test_what_no_standby_has_is_not_shown_when_its_time_is_up(
-    primary: Primary, database: Database, store: object
+    primary: Primary, database: Database, store: Callable[[Database], Awaitable[None]]
 ) -> None:
-    assert callable(store)
     with pytest.raises(Unavailable, match="does not answer in time"):
         await store(database)
     assert await primary.stored() == 0
